@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// xsimd's store_aligned() at the baseline width: ordinary vector stores on every instruction set
+// that xsimd knows. xsimd 8.1 has no streaming store, and its own CPU detection ignores what the OS
+// saves, so neither is used. Keeps up with wider stores beyond L1, loses to them inside it.
+#include <xsimd/xsimd.hpp>
+
+#include "arch/kernel.h"
+
+namespace hpz::kernel {
+
+void xsimd_st(void *const *lanes, size_t count, size_t len) noexcept {
+  using Batch = xsimd::batch<uint8_t, xsimd::default_arch>;
+  static_assert(kLineBytes % Batch::size == 0);
+  const Batch zero(uint8_t{0});
+  for (size_t i = 0; i < count; ++i) {
+    auto *const bytes = static_cast<uint8_t *>(lanes[i]);
+    for (size_t at = 0; at < len; at += Batch::size) zero.store_aligned(bytes + at);
+  }
+}
+
+}  // namespace hpz::kernel

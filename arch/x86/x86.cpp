@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The x86-64 side of arch.h: the table, and everything that is one or two instructions.
+#include <cpuid.h>
+#include <emmintrin.h>
+#include <x86intrin.h>
+
+#include <array>
+#include <iterator>
+
+#include "arch/arch.h"
+#include "arch/x86/detect.h"
+#include "arch/x86/features.h"
+
+#define HPZ_FEATURES_DEF "arch/x86/features.def"
+#define HPZ_KERNELS_DEF "arch/x86/kernels.def"
+#include "arch/registry.inc"
+
+namespace hpz {
+namespace {
+
+x86::CpuidRegisters real_cpuid(const void *, uint32_t leaf, uint32_t subleaf) noexcept {
+  x86::CpuidRegisters r;
+  __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);
+  return r;
+}
+
+uint64_t real_xgetbv(const void *) noexcept {
+  uint32_t low, high;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));  // the intrinsic wants -mxsave
+  return uint64_t{high} << 32 | low;
+}
+
+}  // namespace
+
+Cpu detect_cpu() noexcept {
+  return x86::detect({real_cpuid, real_xgetbv, nullptr});
+}
+
+Tuning tuning(FeatureSet features) noexcept {
+  if ((features & feature::zen) != 0) return {Tuning::Plain::kUpToL2, "AMD Zen"};
+  if ((features & feature::stosb_past_l1) != 0) {
+    return {Tuning::Plain::kUpToL1, "Intel, Ice Lake or later"};
+  }
+  return {};
+}
+
+uint32_t block_bytes(const Kernel &) noexcept {
+  return kLineBytes;
+}
+
+void store_fence() noexcept {
+  _mm_sfence();
+}
+
+bool has_fine_counter(FeatureSet features) noexcept {
+  return (features & feature::tsc) != 0;
+}
+
+uint64_t timed_touch(void *at) noexcept {
+  // LFENCE before RDTSC waits for everything older, after it keeps the access from starting early
+  // (Intel SDM vol. 2, RDTSC). The access is locked: it completes, line owned, before the next
+  // LFENCE.
+  _mm_lfence();
+  const uint64_t start = __rdtsc();
+  _mm_lfence();
+  asm volatile("lock andq $0, %0" : "+m"(*static_cast<uint64_t *>(at)) : : "cc");
+  _mm_lfence();
+  const uint64_t end = __rdtsc();
+  _mm_lfence();
+  return end - start;
+}
+
+void evict(void *at) noexcept {
+  _mm_clflush(at);
+  _mm_mfence();
+}
+
+}  // namespace hpz
