@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What the libraries are built from, besides the C library. Nothing here reaches a user of the
+# installed package. Google Benchmark and GoogleTest are found in bench/ and tests/.
+
+# Highway and xsimd: headers only, by static dispatch (Highway's dynamic dispatch would need libhwy,
+# which needs the C++ run-time library), so no library target of theirs is linked.
+# HPZERO_SIMD_INCLUDE_DIR names a folder with hwy/ and xsimd/ where the packages' own paths do not
+# serve (a C library other than the system's).
+set(HPZERO_SIMD_INCLUDE_DIR "" CACHE PATH "Folder with the headers of Highway and xsimd")
+add_library(hpzero_simd_headers INTERFACE)
+if(HPZERO_SIMD_INCLUDE_DIR)
+  target_include_directories(hpzero_simd_headers SYSTEM INTERFACE ${HPZERO_SIMD_INCLUDE_DIR})
+else()
+  find_package(hwy REQUIRED CONFIG)
+  find_package(xsimd REQUIRED CONFIG)
+  foreach(package hwy::hwy xsimd)
+    target_include_directories(hpzero_simd_headers SYSTEM INTERFACE
+      $<TARGET_PROPERTY:${package},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+endif()
+
+# libcpuinfo by pkg-config: its CMake config of Debian 12 names a target file that is not there.
+if(NOT HPZERO_CORE_ONLY)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(HPZERO_CPUINFO REQUIRED libcpuinfo)
+endif()

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The size rules of public structs (the caller's may be of another version than ours).
+#ifndef HPZERO_LIB_PLAN_OPTIONS_H
+#define HPZERO_LIB_PLAN_OPTIONS_H
+
+#include <stddef.h>
+#include <string.h>
+
+namespace hpz {
+
+// Input: copies what the caller has into out, which holds the defaults. A shorter struct leaves the
+// rest at its default; a longer one is fine if the part that we do not know is all zero. False: it
+// is not, or size cannot be that of such a struct.
+template <class T> bool read_options(const void *from, size_t size, T &out) noexcept {
+  constexpr size_t kLargest = 4096;  // no struct of ours comes near; a wild size is not walked
+  if (size < sizeof(size_t) || size > kLargest) return false;
+  const auto *const bytes = static_cast<const unsigned char *>(from);
+  for (size_t i = sizeof(T); i < size; ++i) {
+    if (bytes[i] != 0) return false;
+  }
+  memcpy(&out, from, size < sizeof(T) ? size : sizeof(T));
+  out.size = sizeof(T);
+  return true;
+}
+
+// Output: writes min(size, ours) bytes and zeroes what the caller has beyond, its size kept. False:
+// the caller's struct cannot even hold its size.
+template <class T> bool write_info(T *to, T info) noexcept {
+  if (to == nullptr || to->size < sizeof(size_t)) return false;
+  const size_t size = to->size;
+  info.size = size;
+  memcpy(static_cast<void *>(to), &info, size < sizeof(T) ? size : sizeof(T));
+  if (size > sizeof(T)) memset(reinterpret_cast<char *>(to) + sizeof(T), 0, size - sizeof(T));
+  return true;
+}
+
+}  // namespace hpz
+
+#endif

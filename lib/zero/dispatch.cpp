@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lib/zero/dispatch.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <new>
+
+#include "lib/plan/cpu.h"
+#include "lib/plan/env.h"
+#include "lib/plan/profile.h"
+#include "lib/zero/clear.h"
+#include "lib/zero/probe.h"
+
+namespace hpz {
+namespace {
+
+// --- What runs once a plan is there ------------------------------------------------------------
+
+void run_cached(const Plan &plan, void *dst, size_t len) noexcept {
+  clear_range(plan.selection.cached.find(len), dst, len);
+}
+
+void run_stream(const Plan &plan, void *dst, size_t len) noexcept {
+  clear_range(plan.selection.stream.find(len), dst, len);
+}
+
+void run_pages(const Plan &plan, void *const *pages, size_t count, size_t page_bytes) noexcept {
+  // A batch is one extent to the memory system. (A product that overflows is as large as can be.)
+  size_t total;
+  if (__builtin_mul_overflow(count, page_bytes, &total)) total = SIZE_MAX;
+  clear_pages(plan.selection.stream.find(total), pages, count, page_bytes);
+}
+
+void run_auto(const Plan &plan, void *dst, size_t len) noexcept {
+  const Selection &choice = plan.selection;
+  if (len < choice.probe_from) return run_cached(plan, dst, len);
+  if (len > choice.auto_stream_from) return run_stream(plan, dst, len);
+  const uint64_t ticks = probe::calibrated_threshold(has_fine_counter(plan.cpu.features));
+  if (ticks == probe::kUnusable || !probe::misses_cache(dst, len, ticks)) {
+    return run_cached(plan, dst, len);
+  }
+  run_stream(plan, dst, len);
+}
+
+constexpr Entries kEntries = {run_auto, run_cached, run_stream, run_pages};
+
+// --- Making a plan -----------------------------------------------------------------------------
+
+// What hpz_init found at the path of a profile.
+struct ProfileOutcome {
+  const char *path = nullptr;  // null: none was asked for
+  ProfileError status;
+  Selection selection;
+};
+
+void detect_into(Plan &plan) noexcept {
+  plan.entries = kEntries;
+  plan.cpu = detect_cpu();
+}
+
+// Chooses among what plan.cpu offers and the environment leaves of it, and writes down why.
+void choose(const Environment &env, const ProfileOutcome &profile, Plan &plan) noexcept {
+  bool unknown_features = false;
+  plan.cpu.features &= ~parse_features(env.cpu_disable, feature_names(), unknown_features);
+  const FeatureSet features = plan.cpu.features;
+
+  const Kernel *forced = find_kernel(kernels(), env.kernel);
+  const char *refusal = env.kernel != nullptr && forced == nullptr ? "names no kernel" : nullptr;
+  if (forced != nullptr && missing_features(*forced, features) != 0) {
+    refusal = "cannot run here";
+    forced = nullptr;
+  }
+  const bool has_profile = profile.path != nullptr && profile.status.error == 0;
+  const Tuning tune = tuning(features);
+  plan.selection = select({kernels(), features, plan.cpu.caches, tune,
+                           has_profile ? &profile.selection : nullptr, forced});
+
+  auto &source = plan.source;
+  if (forced != nullptr) {
+    source << "HPZ_KERNEL=" << env.kernel;
+  } else if (has_profile) {
+    source << "profile " << profile.path;
+  } else {
+    source << "built-in for " << tune.name;
+  }
+  if (refusal != nullptr) source << "; HPZ_KERNEL=" << env.kernel << " ignored: " << refusal;
+  if (profile.path != nullptr && !has_profile) {
+    source << "; profile " << profile.path << " ignored: ";
+    if (profile.status.line != 0) source << "line " << uint64_t{profile.status.line} << ' ';
+    source << profile.status.reason;
+  }
+  if (env.cpu_disable != nullptr) {
+    source << "; HPZ_CPU_DISABLE=" << env.cpu_disable;
+    if (unknown_features) source << " (unknown names in it ignored)";
+  }
+}
+
+void load_profile(const char *path, const Cpu &cpu, ProfileOutcome &out) noexcept {
+  out.path = path;
+  char *const buffer = static_cast<char *>(malloc(kMaxProfileBytes));
+  if (buffer == nullptr) {
+    out.status = {-ENOMEM, 0, "no memory"};
+    return;
+  }
+  const long size = read_profile(path, buffer);
+  if (size < 0) {
+    out.status = {static_cast<int>(size), 0,
+                  "cannot be read, or is no regular file of 64 KiB at most"};
+  } else {
+    out.status = parse_profile({buffer, static_cast<size_t>(size)}, kernels(), cpu.features,
+                               cpu.identity, out.selection);
+  }
+  free(buffer);
+}
+
+// --- Publishing it -----------------------------------------------------------------------------
+
+constinit Plan g_first_plan = {};
+constinit std::atomic<bool> g_first_plan_claimed{false};
+
+// Everything that hpz_init ever published, so that a reader may keep what it has loaded and leak
+// checkers find it; equal plans are not stored twice, which bounds the list.
+struct PublishedPlan {
+  Plan plan;
+  PublishedPlan *next;
+};
+constinit std::atomic<PublishedPlan *> g_published{nullptr};
+
+extern const Plan kTrampolines;
+
+// Computed by everyone who comes before it is published, in memory of their own: nobody waits,
+// which makes the first call safe in a signal handler that interrupted the first call.
+const Plan &make_first_plan(Plan &scratch) noexcept {
+  detect_into(scratch);
+  choose(read_environment(), {}, scratch);
+  if (!g_first_plan_claimed.exchange(true, std::memory_order_acq_rel)) {
+    g_first_plan = scratch;
+    const Plan *expected = &kTrampolines;  // hpz_init may have been faster
+    g_plan.compare_exchange_strong(expected, &g_first_plan, std::memory_order_acq_rel);
+  }
+  return scratch;
+}
+
+// noinline: the plan's frame is not to become part of the hot entries.
+[[gnu::noinline]] void first_zero(const Plan &, void *dst, size_t len) noexcept {
+  Plan scratch = {};
+  run_auto(make_first_plan(scratch), dst, len);
+}
+[[gnu::noinline]] void first_cached(const Plan &, void *dst, size_t len) noexcept {
+  Plan scratch = {};
+  run_cached(make_first_plan(scratch), dst, len);
+}
+[[gnu::noinline]] void first_stream(const Plan &, void *dst, size_t len) noexcept {
+  Plan scratch = {};
+  run_stream(make_first_plan(scratch), dst, len);
+}
+[[gnu::noinline]] void first_pages(const Plan &, void *const *pages, size_t count,
+                                   size_t page_bytes) noexcept {
+  Plan scratch = {};
+  run_pages(make_first_plan(scratch), pages, count, page_bytes);
+}
+
+constinit const Plan kTrampolines = {
+    {first_zero, first_cached, first_stream, first_pages}, {}, {}, {}};
+
+const Plan *find_published(const Plan &plan) noexcept {
+  for (const PublishedPlan *at = g_published.load(std::memory_order_acquire); at != nullptr;
+       at = at->next) {
+    if (at->plan == plan) return &at->plan;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+constinit std::atomic<const Plan *> g_plan{&kTrampolines};
+
+const Plan &settled_plan() noexcept {
+  for (;;) {
+    const Plan &plan = current_plan();
+    if (&plan != &kTrampolines) return plan;
+    Plan scratch = {};
+    make_first_plan(scratch);
+    if (&current_plan() == &kTrampolines) sched_yield();  // another thread is copying it just now
+  }
+}
+
+int publish_refined_plan(const char *profile, bool may_probe) noexcept {
+  Plan plan = {};
+  detect_into(plan);
+  refine_by_cpuinfo(plan.cpu);
+
+  // The profile is judged by what the environment leaves of the CPU, as everything else is.
+  const Environment env = read_environment();
+  Cpu left = plan.cpu;
+  bool unknown = false;
+  left.features &= ~parse_features(env.cpu_disable, feature_names(), unknown);
+  ProfileOutcome outcome;
+  const char *const path = profile != nullptr ? profile : env.profile;
+  if (path != nullptr) load_profile(path, left, outcome);
+  choose(env, outcome, plan);
+
+  if (may_probe) {
+    probe::calibrated_threshold(has_fine_counter(plan.cpu.features));
+  } else {
+    plan.selection.probe_from = plan.selection.auto_stream_from;
+  }
+
+  const Plan *publish = find_published(plan);
+  if (publish == nullptr) {
+    auto *const node = static_cast<PublishedPlan *>(malloc(sizeof(PublishedPlan)));
+    if (node == nullptr) return -ENOMEM;
+    new (node) PublishedPlan{plan, g_published.load(std::memory_order_relaxed)};
+    while (!g_published.compare_exchange_weak(node->next, node, std::memory_order_acq_rel)) {
+    }
+    publish = &node->plan;
+  }
+  g_plan.store(publish, std::memory_order_release);
+  return profile != nullptr ? outcome.status.error : 0;
+}
+
+}  // namespace hpz
