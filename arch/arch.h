@@ -43,8 +43,9 @@ uint32_t block_bytes(const Kernel &kernel) noexcept;  // natural store unit on t
 
 void store_fence() noexcept;  // orders weakly ordered stores before everything after
 
-// The cache probe's instrument. timed_touch is a zeroing-neutral read-modify-write (never a load: a
-// load of an untouched page maps the shared zero page and costs a second fault).
+// The cache probe's instrument. timed_touch clears 8 bytes by a read-modify-write and tells how
+// long that took (never by a load: a load of an untouched page maps the shared zero page and costs
+// a second fault).
 bool has_fine_counter(FeatureSet features) noexcept;  // false: never call the two below
 uint64_t timed_touch(void *at) noexcept;              // ticks
 void evict(void *at) noexcept;  // writes the line back and drops it from all caches

@@ -22,7 +22,7 @@ using FeatureSet = uint64_t;  // bits numbered by position in features.def
 enum Role : uint32_t {
   kNoRole = 0,   // listed, measured and forceable, never chosen
   kCached = 1,   // ordinary stores: the lines stay in cache
-  kString = 2,   // one instruction for the whole extent; how it treats the cache depends on length
+  kBulk = 2,     // long extents that fit a cache; lane count 1 where it must see all of it
   kStream = 4,   // past the caches
   kLibrary = 8,  // the C library's own: the choice where nothing is known
 };

@@ -120,7 +120,8 @@ FeatureSet Detector::features(const Signature &who) const noexcept {
   if (bit(structured.edx, 4)) found |= feature::fsrm;
   if (bit(structured.ecx, 28)) found |= feature::movdir64b;
   if (bit(ask_if_there(0x80000008).ebx, 0)) found |= feature::clzero;
-  if (bit(ask_if_there(0x80000007).edx, 8)) found |= feature::tsc;
+  // Invariant or not does not matter to the cache probe, and hypervisors hide that it is.
+  if (bit(basic.edx, 4)) found |= feature::tsc;
   return found | quirks(who, found);
 }
 

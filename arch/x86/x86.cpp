@@ -12,7 +12,6 @@
 #include "arch/x86/detect.h"
 #include "arch/x86/features.h"
 
-#define HPZ_FEATURES_DEF "arch/x86/features.def"
 #define HPZ_KERNELS_DEF "arch/x86/kernels.def"
 #include "arch/registry.inc"
 

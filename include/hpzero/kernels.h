@@ -15,7 +15,7 @@ HPZ_EXTERN_C_BEGIN
 
 /* What a kernel is for: hpz_kernel_info.roles. */
 #define HPZ_ROLE_CACHED UINT32_C(0x1)  /* ordinary stores: the lines stay in cache */
-#define HPZ_ROLE_STRING UINT32_C(0x2)  /* one instruction for the whole extent */
+#define HPZ_ROLE_BULK UINT32_C(0x2)  /* long extents that fit a cache */
 #define HPZ_ROLE_STREAM UINT32_C(0x4)  /* past the caches */
 #define HPZ_ROLE_LIBRARY UINT32_C(0x8) /* the C library's: chosen where nothing is known */
 

@@ -47,7 +47,7 @@ Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
                          const CacheSizes &caches, const Tuning &tuning) noexcept {
   const Kernel *const library = best_of_role(table, features, kLibrary);
   const Kernel *const plain = best_of_role(table, features, kCached);
-  const Kernel *const string = best_of_role(table, features, kString);
+  const Kernel *const bulk = best_of_role(table, features, kBulk);
   const Kernel *const stream = best_of_role(table, features, kStream);
   const bool known = tuning.plain != Tuning::Plain::kMemset;
 
@@ -61,7 +61,7 @@ Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
     const bool up_to_l2 = tuning.plain == Tuning::Plain::kUpToL2;
     const uint64_t plain_upto = up_to_l2 ? l2 / 8 * 7 : l1 / 4 * 3;
     selection.cached.append(plain_upto, *plain);
-    selection.cached.append(cache_holds, string != nullptr ? *string : *plain);
+    selection.cached.append(cache_holds, bulk != nullptr ? *bulk : *plain);
     selection.cached.append(kNoLimit, *stream);
   } else {
     selection.cached.append(kNoLimit, *library);

@@ -28,7 +28,8 @@ constexpr uint64_t threshold(uint64_t hit_ticks, uint64_t miss_ticks) noexcept {
 uint64_t calibrated_threshold(bool has_counter) noexcept;
 uint64_t known_threshold() noexcept;  // kUncalibrated where it has not been done; measures nothing
 
-// True: the middle of the range missed all caches. The range must hold 16 KiB. Its content stays.
+// True: the middle of the range missed all caches. The range must hold 16 KiB; up to 16 bytes of it
+// are cleared by the way.
 bool misses_cache(void *dst, size_t len, uint64_t threshold_ticks) noexcept;
 
 }  // namespace hpz::probe
