@@ -17,8 +17,11 @@ function(hpzero_objects name)
 endfunction()
 
 hpzero_objects(hpzero_arch ${HPZERO_ARCH_SOURCES})
-# Otherwise a loop that stores zeroes, even one of vector intrinsics, becomes a call of memset.
-target_compile_options(hpzero_arch PRIVATE -fno-builtin)
+# Otherwise a loop that stores zeroes, even one of vector intrinsics, becomes a call of memset. It
+# depends on the compiler whether link time optimisation remembers the option, so arch/ takes no
+# part in it.
+target_compile_options(hpzero_arch PRIVATE -fno-builtin -fno-lto)
+set_target_properties(hpzero_arch PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
 
 # The rooms of lib/: every .cpp file in them is part of the library.
 file(GLOB hpzero_lib_sources CONFIGURE_DEPENDS
@@ -65,11 +68,13 @@ add_library(hpzero_core_static INTERFACE)
 add_library(hpzero::core_static ALIAS hpzero_core_static)
 add_dependencies(hpzero_core_static hpzero_core_archive)
 hpzero_interface(hpzero_core_static INTERFACE)
-cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY "$<INSTALL_PREFIX>"
-           OUTPUT_VARIABLE hpzero_installed_libdir)
+set(hpzero_installed_archive ${CMAKE_INSTALL_LIBDIR}/libhpzero_core.a)
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  string(PREPEND hpzero_installed_archive $<INSTALL_PREFIX>/)
+endif()
 target_link_libraries(hpzero_core_static INTERFACE
   $<BUILD_INTERFACE:$<TARGET_FILE:hpzero_core_archive>>
-  $<INSTALL_INTERFACE:${hpzero_installed_libdir}/$<TARGET_FILE_NAME:hpzero_core_archive>>)
+  $<INSTALL_INTERFACE:${hpzero_installed_archive}>)
 set_target_properties(hpzero_core_static PROPERTIES EXPORT_NAME core_static)
 
 if(NOT HPZERO_CORE_ONLY)

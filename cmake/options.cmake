@@ -2,8 +2,12 @@
 #
 # What a builder can choose. All of it defaults to what a package wants.
 option(HPZERO_CORE_ONLY "Build libhpzero_core alone: no dependency but the C library" OFF)
-option(HPZERO_BUILD_BENCH "Build hpzero-bench (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
-option(HPZERO_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
+set(build_all OFF)
+if(PROJECT_IS_TOP_LEVEL AND NOT HPZERO_CORE_ONLY)
+  set(build_all ON)
+endif()
+option(HPZERO_BUILD_BENCH "Build hpzero-bench (needs Google Benchmark)" ${build_all})
+option(HPZERO_BUILD_TESTS "Build the tests (needs GoogleTest)" ${build_all})
 option(HPZERO_INSTALL "Install libraries, headers and package files" ON)
 option(HPZERO_WERROR "Make warnings errors" OFF)
 option(HPZERO_NATIVE "Compile for this machine's CPU alone; the result may not run elsewhere" OFF)
@@ -12,8 +16,7 @@ set(HPZERO_SANITIZE "" CACHE STRING
     "Sanitizers for library and tests: address, undefined, thread, memory, comma-separated")
 
 if(HPZERO_CORE_ONLY AND (HPZERO_BUILD_BENCH OR HPZERO_BUILD_TESTS))
-  message(FATAL_ERROR "hpzero-bench and the tests use libhpzero: with HPZERO_CORE_ONLY=ON set "
-                      "HPZERO_BUILD_BENCH=OFF and HPZERO_BUILD_TESTS=OFF")
+  message(FATAL_ERROR "hpzero-bench and the tests use libhpzero: HPZERO_CORE_ONLY excludes them")
 endif()
 
 # Optimised with line tables where the builder says nothing: an unoptimised build of a library whose

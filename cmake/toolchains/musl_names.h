@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Names of glibc that the headers of a libstdc++ made for glibc mention and musl does not have. Given
-// to every C++ compilation for musl by -include. Only lets those headers be parsed: no name here is
-// ever called, which the link (-z defs against musl) proves. Delete where a C++ tool chain for musl
-// is at hand.
+// Names of glibc that the headers of a libstdc++ made for glibc mention and musl does not have.
+// Given to every C++ compilation for musl by -include. Only lets those headers be parsed: no name
+// here is ever called, which the link (-z defs against musl) proves. Delete where a C++ tool chain
+// for musl is at hand.
 #ifndef HPZERO_MUSL_NAMES_H
 #define HPZERO_MUSL_NAMES_H
 
@@ -12,7 +12,7 @@
 #define __GLIBC_PREREQ(major, minor) 0  // bits/os_defines.h
 
 extern "C" {
-using __locale_t = struct __locale_struct *;   // bits/c++locale.h
+using __locale_t = struct __locale_struct *;  // bits/c++locale.h
 __locale_t __uselocale(__locale_t) noexcept;  // the same
 // bits/std_mutex.h
 int pthread_cond_clockwait(pthread_cond_t *, pthread_mutex_t *, clockid_t, const timespec *);

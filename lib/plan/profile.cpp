@@ -64,6 +64,8 @@ class Parser {
     if (!has_probe_) return {-EBADMSG, 0, "has no probe line"};
     if (!is_complete(out.cached)) return {-EBADMSG, 0, "has no \"cached max\" line"};
     if (!is_complete(out.stream)) return {-EBADMSG, 0, "has no \"stream max\" line"};
+    // hpz_plan_info tells those of hpz_zero, made of both, as one list.
+    if (out.cached.count + out.stream.count > kMaxBands) return {-EBADMSG, 0, "too many bands"};
     return {};
   }
 

@@ -10,8 +10,8 @@
 //   stream max avx512_nt
 //   probe 262144 50331648
 //
-// Ascending bands per policy, the last one "max"; one probe line, its two numbers equal for no
-// probe. Everything else is an error, and a file with an error has no effect at all.
+// Ascending bands per policy, the last one "max", eight in all; one probe line, its two numbers
+// equal for no probe. Everything else is an error, and a file with an error has no effect at all.
 #ifndef HPZERO_LIB_PLAN_PROFILE_H
 #define HPZERO_LIB_PLAN_PROFILE_H
 

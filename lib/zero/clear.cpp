@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "arch/arch.h"
-
 // MemorySanitizer's own entry, present only in programs that it instruments: stores by assembly, or
 // by a library that was built without it, are invisible to it.
 extern "C" __attribute__((weak)) void __msan_unpoison(const volatile void *, size_t);

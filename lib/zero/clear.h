@@ -4,7 +4,7 @@
 #ifndef HPZERO_LIB_ZERO_CLEAR_H
 #define HPZERO_LIB_ZERO_CLEAR_H
 
-#include "arch/kernel.h"
+#include "arch/arch.h"
 
 namespace hpz {
 

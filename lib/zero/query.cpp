@@ -16,8 +16,8 @@ namespace {
 
 using namespace hpz;
 
-static_assert(HPZ_ROLE_CACHED == kCached && HPZ_ROLE_BULK == kBulk &&
-              HPZ_ROLE_STREAM == kStream && HPZ_ROLE_LIBRARY == kLibrary);
+static_assert(HPZ_ROLE_CACHED == kCached && HPZ_ROLE_BULK == kBulk && HPZ_ROLE_STREAM == kStream &&
+              HPZ_ROLE_LIBRARY == kLibrary);
 static_assert(HPZ_KERNEL_NEEDS_FENCE == kNeedsFence);
 static_assert(sizeof(hpz_plan_info::band) / sizeof(hpz_plan_info::band[0]) == kMaxBands);
 
