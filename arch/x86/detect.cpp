@@ -27,39 +27,48 @@ struct Signature {
   uint32_t family = 0, model = 0, stepping = 0;
 };
 
+// Under a hypervisor each CPUID leaves the guest, which takes 7 to 20 us on the machine where the
+// first call was measured: no leaf is asked twice, and none without need.
 class Detector {
  public:
-  explicit Detector(const CpuidSource &source) noexcept : source_(source) {
-    max_basic_ = ask(0).eax;
-    max_extended_ = ask(0x80000000).eax;
+  explicit Detector(const CpuidSource &source) noexcept
+      : source_(source),
+        vendor_(ask(0)),
+        basic_(ask_if_there(1)),
+        structured_(ask_if_there(7)),
+        who_(signature()) {
+    // Intel has nothing there that is asked for here.
+    if (who_.kind != Vendor::kIntel) max_extended_ = ask(0x80000000).eax;
     // A CPU without extended leaves answers with the highest basic leaf's content.
     if (max_extended_ < 0x80000000 || max_extended_ > 0x8000FFFF) max_extended_ = 0;
   }
 
-  Signature signature() const noexcept;
-  FeatureSet features(const Signature &who) const noexcept;
-  CacheSizes caches(const Signature &who) const noexcept;
+  const Signature &who() const noexcept { return who_; }
+  FeatureSet features() const noexcept;
+  CacheSizes caches() const noexcept;
 
  private:
   CpuidRegisters ask(uint32_t leaf, uint32_t subleaf = 0) const noexcept {
     return source_.cpuid(source_.context, leaf, subleaf);
   }
   CpuidRegisters ask_if_there(uint32_t leaf, uint32_t subleaf = 0) const noexcept {
-    const uint32_t highest = leaf >= 0x80000000 ? max_extended_ : max_basic_;
+    const uint32_t highest = leaf >= 0x80000000 ? max_extended_ : vendor_.eax;
     return leaf <= highest ? ask(leaf, subleaf) : CpuidRegisters{};
   }
+  Signature signature() const noexcept;
   bool enumerate_caches(uint32_t leaf, CacheSizes &out) const noexcept;
 
   const CpuidSource &source_;
-  uint32_t max_basic_, max_extended_;
+  uint32_t max_extended_ = 0;
+  CpuidRegisters vendor_, basic_, structured_;
+  Signature who_;
 };
 
 Signature Detector::signature() const noexcept {
   Signature who;
-  const CpuidRegisters r = ask(0);
-  memcpy(who.vendor + 0, &r.ebx, 4);
-  memcpy(who.vendor + 4, &r.edx, 4);
-  memcpy(who.vendor + 8, &r.ecx, 4);
+  memcpy(who.vendor + 0, &vendor_.ebx, 4);
+  memcpy(who.vendor + 4, &vendor_.edx, 4);
+  memcpy(who.vendor + 8, &vendor_.ecx, 4);
   // The vendor becomes part of a profile's identity line: one printable word, whatever it says.
   for (char &c : who.vendor) {
     if (c != '\0' && (c <= ' ' || c > '~' || c == '-')) c = '_';
@@ -69,7 +78,7 @@ Signature Detector::signature() const noexcept {
   if (memcmp(who.vendor, "AuthenticAMD", 13) == 0 || memcmp(who.vendor, "HygonGenuine", 13) == 0) {
     who.kind = Vendor::kAmd;
   }
-  const uint32_t eax = ask_if_there(1).eax;
+  const uint32_t eax = basic_.eax;
   who.family = eax >> 8 & 0xF;
   who.model = eax >> 4 & 0xF;
   who.stepping = eax & 0xF;
@@ -105,24 +114,22 @@ FeatureSet quirks(const Signature &who, FeatureSet features) {
   return found;
 }
 
-FeatureSet Detector::features(const Signature &who) const noexcept {
+FeatureSet Detector::features() const noexcept {
   FeatureSet found = 0;
-  const CpuidRegisters basic = ask_if_there(1);
-  const CpuidRegisters structured = ask_if_there(7);
   // XGETBV is itself an illegal instruction where the OS has not set OSXSAVE.
-  const uint64_t xcr0 = bit(basic.ecx, 27) ? source_.xgetbv(source_.context) : 0;
-  if (bit(basic.ecx, 28) && (xcr0 & kXcr0Avx) == kXcr0Avx) {
-    if (bit(structured.ebx, 5)) found |= feature::avx2;
-    if (bit(structured.ebx, 16) && (xcr0 & kXcr0Avx512) == kXcr0Avx512) found |= feature::avx512f;
+  const uint64_t xcr0 = bit(basic_.ecx, 27) ? source_.xgetbv(source_.context) : 0;
+  if (bit(basic_.ecx, 28) && (xcr0 & kXcr0Avx) == kXcr0Avx) {
+    if (bit(structured_.ebx, 5)) found |= feature::avx2;
+    if (bit(structured_.ebx, 16) && (xcr0 & kXcr0Avx512) == kXcr0Avx512) found |= feature::avx512f;
   }
-  if (bit(basic.ecx, 9)) found |= feature::ssse3;
-  if (bit(structured.ebx, 9)) found |= feature::erms;
-  if (bit(structured.edx, 4)) found |= feature::fsrm;
-  if (bit(structured.ecx, 28)) found |= feature::movdir64b;
+  if (bit(basic_.ecx, 9)) found |= feature::ssse3;
+  if (bit(structured_.ebx, 9)) found |= feature::erms;
+  if (bit(structured_.edx, 4)) found |= feature::fsrm;
+  if (bit(structured_.ecx, 28)) found |= feature::movdir64b;
   if (bit(ask_if_there(0x80000008).ebx, 0)) found |= feature::clzero;
   // Invariant or not does not matter to the cache probe, and hypervisors hide that it is.
-  if (bit(basic.edx, 4)) found |= feature::tsc;
-  return found | quirks(who, found);
+  if (bit(basic_.edx, 4)) found |= feature::tsc;
+  return found | quirks(who_, found);
 }
 
 // Leaf 4 (Intel) and leaf 0x8000001D (AMD) have one layout.
@@ -144,10 +151,9 @@ bool Detector::enumerate_caches(uint32_t leaf, CacheSizes &out) const noexcept {
       case 2:
         out.l2 = bytes;
         break;
-      case 3:
-      case 4:
+      case 3:  // the last one that matters: a fourth level, where there is one, is memory-side
         out.llc = bytes;
-        break;
+        return true;
       default:
         break;
     }
@@ -156,9 +162,9 @@ bool Detector::enumerate_caches(uint32_t leaf, CacheSizes &out) const noexcept {
   return any;
 }
 
-CacheSizes Detector::caches(const Signature &who) const noexcept {
+CacheSizes Detector::caches() const noexcept {
   CacheSizes sizes;
-  if (who.kind == Vendor::kAmd) {
+  if (who_.kind == Vendor::kAmd) {
     const bool has_topology = bit(ask_if_there(0x80000001).ecx, 22);
     if (has_topology && enumerate_caches(0x8000001D, sizes)) return sizes;
     sizes.l1 = uint64_t{ask_if_there(0x80000005).ecx >> 24} * 1024;
@@ -187,10 +193,10 @@ void append_number(char *&at, uint32_t value) {
 
 Cpu detect(const CpuidSource &source) noexcept {
   const Detector detector(source);
-  const Signature who = detector.signature();
+  const Signature &who = detector.who();
   Cpu cpu;
-  cpu.features = detector.features(who);
-  cpu.caches = detector.caches(who);
+  cpu.features = detector.features();
+  cpu.caches = detector.caches();
   // At most 12 + 3 * (1 + 10) characters. No snprintf: the first call may run in a signal handler.
   static_assert(sizeof(cpu.identity) > 12 + 3 * 11);
   char *at = cpu.identity;
