@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/bands.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace hpz::bench {
+namespace {
+
+// The probe costs one miss, about this long, when the range is not in cache.
+constexpr double kProbeNs = 300;
+// ... which may cost this part of clearing a range that is in cache.
+constexpr double kProbePart = 0.05;
+// Below this gain on cold ranges, and this loss on cached ones, it does not matter what is chosen.
+constexpr double kMatters = 1.10;
+// The library's own limits: the probe wants several pages to look at.
+constexpr uint64_t kSmallestProbe = 16 * 1024;
+
+double best_rate(const SizeRates &at) {
+  double best = 0;
+  for (const auto &[kernel, rate] : at.rates) best = std::max(best, rate);
+  return best;
+}
+
+// At this size, nothing is faster than the kernel by the factor or more, beyond doubt.
+bool holds(const SizeRates &at, const std::string &kernel, double factor) {
+  // Two standard errors: one decision in twenty is noise then, of which hysteresis eats some.
+  constexpr double kDoubt = 2;
+  const auto found = at.rates.find(kernel);
+  return found != at.rates.end() &&
+         best_rate(at) < found->second * std::max(factor, 1 + kDoubt * at.noise);
+}
+
+// Sizes from the given one on that the kernel holds without a break.
+size_t holds_for(const std::vector<SizeRates> &sizes, size_t from, const std::string &kernel,
+                 double factor) {
+  size_t count = 0;
+  while (from + count < sizes.size() && holds(sizes[from + count], kernel, factor)) ++count;
+  return count;
+}
+
+std::vector<Band> build_with(const std::vector<SizeRates> &sizes, double factor) {
+  std::vector<Band> bands;
+  for (size_t at = 0; at < sizes.size();) {
+    std::string chosen;
+    size_t longest = 0;
+    if (holds(sizes[at], sizes[at].usual, factor)) {
+      chosen = sizes[at].usual;
+      longest = holds_for(sizes, at, chosen, factor);
+    } else {
+      // Of those as good as equal here, the one that stays so for longest: one lucky measurement
+      // must not cut a band in two.
+      double chosen_rate = 0;
+      for (const auto &[kernel, rate] : sizes[at].rates) {
+        const size_t lasts = holds_for(sizes, at, kernel, factor);
+        if (lasts < longest || lasts == 0 || (lasts == longest && rate <= chosen_rate)) continue;
+        chosen = kernel;
+        longest = lasts;
+        chosen_rate = rate;
+      }
+    }
+    if (longest == 0) {
+      ++at;  // nothing was measured here
+      continue;
+    }
+    at += longest;
+    bands.push_back({sizes[at - 1].size, chosen});
+  }
+  if (!bands.empty()) bands.back().upto_bytes = UINT64_MAX;
+  return bands;
+}
+
+// The rate of a kernel at a size; nothing where it was not measured.
+std::optional<double> rate_at(const std::vector<SizeRates> &sizes, uint64_t size,
+                              const std::string &kernel) {
+  for (const SizeRates &at : sizes) {
+    if (at.size != size) continue;
+    const auto found = at.rates.find(kernel);
+    if (found == at.rates.end() || found->second <= 0) return std::nullopt;
+    return found->second;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+PolicyBands build_bands(const std::vector<SizeRates> &recycled,
+                        const std::vector<SizeRates> &cold) {
+  // Growing impatience ends: at an infinite factor there is one band each.
+  for (double factor = kTakeOver;; factor *= kTakeOver) {
+    PolicyBands bands{build_with(recycled, factor), build_with(cold, factor)};
+    if (bands.cached.size() + bands.stream.size() <= kMaxBands) return bands;
+  }
+}
+
+const std::string &band_kernel(const std::vector<Band> &bands, uint64_t size) {
+  const auto found = std::find_if(bands.begin(), bands.end(),
+                                  [size](const Band &band) { return size <= band.upto_bytes; });
+  return found == bands.end() ? bands.back().kernel : found->kernel;
+}
+
+ProbeRange build_probe_range(const std::vector<SizeRates> &recycled,
+                             const std::vector<SizeRates> &cold, const std::vector<Band> &cached,
+                             const std::vector<Band> &stream) {
+  ProbeRange range;
+  uint64_t first = 0, last = 0;
+  for (const SizeRates &at : recycled) {
+    if (at.size < kSmallestProbe) continue;
+    const std::string &near_kernel = band_kernel(cached, at.size);
+    const std::string &far_kernel = band_kernel(stream, at.size);
+    const auto near_cached = rate_at(recycled, at.size, near_kernel);
+    const auto far_cached = rate_at(recycled, at.size, far_kernel);
+    const auto near_cold = rate_at(cold, at.size, near_kernel);
+    const auto far_cold = rate_at(cold, at.size, far_kernel);
+    if (!near_cached || !far_cached || !near_cold || !far_cold) continue;
+    const double gain_cold = *far_cold / *near_cold;
+    const double loss_cached = *near_cached / *far_cached;
+    const double clear_ns = static_cast<double>(at.size) / *near_cached;
+    // Where streaming loses little any more, there is nothing to ask.
+    if (loss_cached >= kMatters) last = at.size;
+    const bool is_worth_it =
+        gain_cold >= kMatters && loss_cached >= kMatters && kProbeNs <= kProbePart * clear_ns;
+    if (is_worth_it && first == 0) first = at.size;
+  }
+  if (first == 0) {
+    // Nothing to win by asking: cached kernels while they lead on cached ranges, then streaming.
+    range.from_bytes = range.upto_bytes = std::max(last * 2, kSmallestProbe);
+    return range;
+  }
+  range.from_bytes = first;
+  range.upto_bytes = std::max(last, first) * 2;
+  return range;
+}
+
+std::string format_profile(const Profile &profile) {
+  std::string text = "hpzero-profile 1\n";
+  for (const std::string &comment : profile.comments) text += "# " + comment.substr(0, 200) + "\n";
+  text += "cpu " + profile.cpu + "\n";
+  const auto add = [&](const char *key, const std::vector<Band> &bands) {
+    for (const Band &band : bands) {
+      const bool is_last = band.upto_bytes == UINT64_MAX;
+      text += std::string(key) + " " + (is_last ? "max" : std::to_string(band.upto_bytes)) + " " +
+              band.kernel + "\n";
+    }
+  };
+  add("cached", profile.cached);
+  add("stream", profile.stream);
+  text += "probe " + std::to_string(profile.probe.from_bytes) + " " +
+          std::to_string(profile.probe.upto_bytes) + "\n";
+  return text;
+}
+
+}  // namespace hpz::bench

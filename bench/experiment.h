@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a subcommand is. To add one: a file that defines its Experiment, and a row in main.cpp.
+#ifndef HPZERO_BENCH_EXPERIMENT_H
+#define HPZERO_BENCH_EXPERIMENT_H
+
+#include "bench/options.h"
+
+namespace hpz::bench {
+
+struct Experiment {
+  std::string_view name, operands, summary;  // no summary: not for people, not listed
+  size_t operand_count;
+  std::string_view options;     // those that it understands, separated by blanks
+  int (*run)(const Options &);  // exit code; throws Refusal
+};
+
+extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kFirstCall;
+
+}  // namespace hpz::bench
+
+#endif

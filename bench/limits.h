@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How much memory this process may take: what is free, and what the control groups leave.
+#ifndef HPZERO_BENCH_LIMITS_H
+#define HPZERO_BENCH_LIMITS_H
+
+#include <cstdint>
+#include <string>
+
+namespace hpz::bench {
+
+struct MemoryLimit {
+  uint64_t bytes = 0;  // that may be taken, a margin already left to everybody else
+  std::string reason;  // "free memory" or "the memory cgroup limit"
+  std::string remedy;  // what would make it more
+};
+
+// root: where /proc and the mounted control groups are looked for; "" but in tests.
+MemoryLimit memory_limit(const std::string &root = "");
+
+}  // namespace hpz::bench
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// hpzero-bench: finds the subcommand, and turns what it throws into a sentence and an exit code.
+#include <hpzero/hpzero.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "bench/cleanup.h"
+#include "bench/experiment.h"
+#include "bench/refusal.h"
+
+namespace hpz::bench {
+namespace {
+
+// One row per subcommand; the first is the default.
+const Experiment *const kExperiments[] = {&kRun,  &kList,     &kExplain,
+                                          &kTune, &kOverhead, &kFirstCall};
+
+const Experiment &find_experiment(const std::string &name) {
+  for (const Experiment *experiment : kExperiments) {
+    if (experiment->name == name) return *experiment;
+  }
+  std::string names;
+  for (const Experiment *experiment : kExperiments) {
+    if (experiment->summary.empty()) continue;
+    names += (names.empty() ? "" : ", ") + std::string(experiment->name);
+  }
+  throw Refusal("unknown command '" + name + "': use one of " + names);
+}
+
+void print_help() {
+  std::printf("hpzero-bench %s: how fast this machine clears memory, and by what\n\n",
+              hpz_version());
+  std::printf("usage: hpzero-bench [command] [options]\n\ncommands:\n");
+  for (const Experiment *experiment : kExperiments) {
+    if (experiment->summary.empty()) continue;
+    std::string left(experiment->name);
+    if (!experiment->operands.empty()) left += " " + std::string(experiment->operands);
+    std::printf("  %-24s%s\n", left.c_str(), std::string(experiment->summary).c_str());
+  }
+  std::printf("\noptions:\n%s", options_help().c_str());
+  std::printf(
+      "\nSizes have units: B, KiB, MiB, GiB, kB, MB, GB. Rates are decimal: 1 GB/s is 10^9 "
+      "bytes a second.\nExit code: 0 done, 1 failed, 2 refused (standard error says what to "
+      "do instead).\n");
+}
+
+void check_options(const Experiment &experiment, const Options &options) {
+  const std::string known = " " + std::string(experiment.options) + " ";
+  const std::string name(experiment.name);
+  for (const std::string &option : options.given) {
+    if (known.find(" " + option + " ") == std::string::npos) {
+      throw Refusal(
+          "option " + option + " means nothing to '" + name + "': leave it out" +
+          (experiment.options.empty() ? "" : ", or use " + std::string(experiment.options)));
+    }
+  }
+  if (options.operands.size() > experiment.operand_count) {
+    throw Refusal("'" + options.operands[experiment.operand_count] +
+                  "' is one word too many for '" + name + "': leave it out");
+  }
+  if (options.operands.size() < experiment.operand_count) {
+    throw Refusal("'" + name + "' needs " + std::string(experiment.operands) +
+                  ": write 'hpzero-bench " + name + " " + std::string(experiment.operands) + "'");
+  }
+}
+
+int run(const std::vector<std::string_view> &arguments) {
+  const Options options = parse_options(arguments);
+  if (options.wants_help) {
+    print_help();
+    return kExitOk;
+  }
+  if (options.wants_version) {
+    std::printf("hpzero-bench %s\n", hpz_version());
+    return kExitOk;
+  }
+  const Experiment &experiment = find_experiment(options.command);
+  check_options(experiment, options);
+  install_cleanup_handler();
+  return experiment.run(options);
+}
+
+}  // namespace
+}  // namespace hpz::bench
+
+int main(int argc, char **argv) {
+  int code = hpz::bench::kExitFailed;
+  try {
+    code = hpz::bench::run({argv + std::min(argc, 1), argv + argc});
+  } catch (const hpz::bench::Refusal &refusal) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hpzero-bench: %s\n", refusal.what());
+    return hpz::bench::kExitRefused;
+  } catch (const std::exception &trouble) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "hpzero-bench: %s\n", trouble.what());
+    return hpz::bench::kExitFailed;
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "hpzero-bench: cannot write to standard output\n");
+    return hpz::bench::kExitFailed;
+  }
+  return code;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+#include "bench/text_file.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE \
+  23  // Linux 5.14; the headers of Debian 12 have it, those of musl do not
+#endif
+
+namespace hpz::bench {
+namespace {
+
+// Bytes populated between two reports of progress. Larger: a progress line that seems to hang on
+// memory that the host backs at 0.4 GB/s. Smaller: more system calls.
+constexpr uint64_t kPopulateStep = 64 * kMiB;
+
+// Stores all over a set that was just populated. The first ones take up to 70 us each under some
+// hypervisors, without a page fault in here. Less: the first round is slower than the others.
+constexpr int kSettlingStores = 16'384;
+
+constexpr uint64_t kSmallestPage = 4 * kKiB;
+
+int hugetlb_flags(PageKind kind) {
+  constexpr int kShift = 26;  // MAP_HUGE_SHIFT: the page size's logarithm from this bit on
+  if (kind == PageKind::k2m) return MAP_HUGETLB | (21 << kShift);
+  if (kind == PageKind::k1g) return MAP_HUGETLB | (30 << kShift);
+  return 0;
+}
+
+uint64_t round_up(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+uint64_t round_down(uint64_t value, uint64_t unit) {
+  return value / unit * unit;
+}
+
+std::string how_to_reserve(PageKind kind, uint64_t pages) {
+  return "echo " + std::to_string(pages) + " > /sys/kernel/mm/hugepages/hugepages-" +
+         std::to_string(page_bytes(kind) / kKiB) + "kB/nr_hugepages";
+}
+
+// The kilobytes that smaps gives for the mappings inside [base, base + bytes), summed.
+uint64_t smaps_kib(const char *base, uint64_t bytes, std::string_view key) {
+  const auto smaps = read_text_file("/proc/self/smaps");
+  if (!smaps) return 0;
+  const auto from = reinterpret_cast<uintptr_t>(base);
+  uint64_t sum = 0;
+  bool inside = false;
+  std::string_view text = *smaps;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    const size_t blank = line.find(' ');
+    const size_t dash = line.find('-');
+    if (dash != std::string_view::npos && blank != std::string_view::npos && dash < blank) {
+      const uintptr_t start = std::stoull(std::string(line.substr(0, dash)), nullptr, 16);
+      inside = start >= from && start < from + bytes;
+    } else if (inside) {
+      sum += number_of(line, key).value_or(0);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+Mapping::Mapping(PageKind kind, uint64_t bytes) : bytes_(bytes) {
+  // Transparent huge pages want alignment, which an ordinary mapping does not promise.
+  const uint64_t alignment = page_bytes(kind);
+  mapped_bytes_ = is_pool_kind(kind) ? bytes : bytes + alignment;
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | hugetlb_flags(kind);
+  mapped_ = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (mapped_ == MAP_FAILED) {
+    const int error = errno;
+    mapped_ = nullptr;
+    throw Refusal("cannot map " + format_size(bytes) + " on " + std::string(page_kind_title(kind)) +
+                  " (" + std::strerror(error) +
+                  "): use a smaller --set or --size, or other --pages");
+  }
+  const uint64_t address = reinterpret_cast<uintptr_t>(mapped_);
+  base_ = static_cast<char *>(mapped_) + (round_up(address, alignment) - address);
+  if (kind == PageKind::k4k) madvise(base_, bytes, MADV_NOHUGEPAGE);
+  if (kind == PageKind::kThp) madvise(base_, bytes, MADV_HUGEPAGE);
+}
+
+Mapping::~Mapping() {
+  if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+}
+
+bool populate(char *base, uint64_t bytes) {
+  int attempts = 0;
+  while (madvise(base, bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno == EINVAL) {
+      // Linux before 5.14: there a shortage is a signal.
+      for (uint64_t at = 0; at < bytes; at += kSmallestPage) {
+        *const_cast<volatile char *>(base + at) = 0;
+      }
+      return true;
+    }
+    if ((errno != EINTR && errno != EAGAIN) || ++attempts > 1000) return false;
+  }
+  return true;
+}
+
+Arena::Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress)
+    : kind_(request.kind) {
+  const uint64_t page = page_bytes(kind_);
+  uint64_t set = std::max(round_down(request.set_bytes, page), page);
+  const uint64_t least = std::max(round_up(request.least_bytes, page), page);
+  set = std::max(set, least);
+  fresh_bytes_ = round_up(request.fresh_bytes, page);
+  const std::string title(page_kind_title(kind_));
+
+  if (is_pool_kind(kind_)) {
+    const uint64_t wanted = (set + fresh_bytes_) / page;
+    reservation_ = std::make_unique<PageReservation>(kind_, wanted);
+    const uint64_t free = page_pool(kind_).free;
+    if (free < wanted) {
+      const uint64_t needed = (least + fresh_bytes_) / page;
+      if (free < needed) {
+        throw Refusal("only " + std::to_string(free) + " of " + std::to_string(needed) + " free " +
+                      title + " can be had (" + reservation_->trouble() + "): reserve them with '" +
+                      how_to_reserve(kind_, needed) +
+                      "', after a reboot if need be, or use other --pages");
+      }
+      set = free * page - fresh_bytes_;
+      shortfall_ = title + ": " + format_size(set) + " instead of " +
+                   format_size(round_down(request.set_bytes, page)) + ", because " +
+                   reservation_->trouble() + "; reserve them with '" +
+                   how_to_reserve(kind_, wanted) + "' soon after booting";
+    }
+  }
+
+  mapping_ = std::make_unique<Mapping>(kind_, set);
+  for (uint64_t at = 0; at < set; at += kPopulateStep) {
+    const uint64_t step = std::min(kPopulateStep, set - at);
+    if (!populate(mapping_->base() + at, step)) {
+      throw Refusal(
+          "cannot make " + format_size(set) + " on " + title + " resident (" +
+          std::strerror(errno) +
+          "): somebody else took the memory, or a hugetlb cgroup limits it; use a smaller "
+          "--set or --size, or other --pages");
+    }
+    progress(at + step);
+  }
+  settle();
+  describe(request);
+}
+
+void Arena::settle() {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < kSettlingStores; ++i) {
+    const uint64_t at = random() % (bytes() / kSmallestPage) * kSmallestPage;
+    *const_cast<volatile char *>(base() + at) = 0;
+  }
+}
+
+void Arena::describe(const ArenaRequest &request) {
+  const std::string title(page_kind_title(kind_));
+  summary_ = format_size(bytes()) + " on " + title;
+  if (is_pool_kind(kind_)) {
+    const uint64_t added = reservation_->added();
+    summary_ += added == 0 ? ", all of them free already"
+                           : ", " + std::to_string(added) + " of them reserved for this run";
+    return;
+  }
+  const uint64_t huge = smaps_kib(base(), bytes(), "AnonHugePages") * kKiB;
+  if (kind_ == PageKind::k4k) {
+    if (huge > 0)
+      shortfall_ = "4 KiB pages: " + format_size(huge) +
+                   " lie on huge pages all the "
+                   "same; set /sys/kernel/mm/transparent_hugepage/enabled to madvise";
+    return;
+  }
+  const uint64_t percent = huge * 100 / bytes();
+  summary_ += ", " + std::to_string(percent) + " % of it huge";
+  constexpr uint64_t kEnoughPercent = 90;
+  if (percent >= kEnoughPercent) return;
+  const std::string mode =
+      read_text_file("/sys/kernel/mm/transparent_hugepage/enabled").value_or("not there");
+  const std::string remedy = mode.find("[never]") != std::string::npos || mode == "not there"
+                                 ? "write madvise to /sys/kernel/mm/transparent_hugepage/enabled"
+                                 : "write 1 to /proc/sys/vm/compact_memory and try again";
+  shortfall_ = "transparent huge pages: the kernel gave " + format_size_rounded(huge) + " of " +
+               format_size_rounded(bytes()) + " (mode " + mode + "): " + remedy;
+  if (request.is_asked_for || huge == 0) throw Refusal(shortfall_);
+}
+
+}  // namespace hpz::bench

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Memory to measure on: mapped on exactly the kind of pages asked for, populated before anything is
+// timed (memory that the host has not backed yet is slower by a factor of fifty), kept until the
+// last measurement. What the memory's history is when it is cleared is walk.h's.
+#ifndef HPZERO_BENCH_MEMORY_H
+#define HPZERO_BENCH_MEMORY_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench/pages.h"
+
+namespace hpz::bench {
+
+// One mapping. Destroying it unmaps it.
+class Mapping {
+ public:
+  // Maps without populating. bytes: a multiple of the page size. Throws Refusal.
+  Mapping(PageKind kind, uint64_t bytes);
+  ~Mapping();
+  Mapping(const Mapping &) = delete;
+  Mapping &operator=(const Mapping &) = delete;
+
+  char *base() const { return base_; }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  char *base_ = nullptr;
+  uint64_t bytes_ = 0;
+  void *mapped_ = nullptr;  // with what alignment took
+  uint64_t mapped_bytes_ = 0;
+};
+
+// Makes [base, base + bytes) resident, reporting a shortage as false instead of by SIGBUS.
+bool populate(char *base, uint64_t bytes);
+
+struct ArenaRequest {
+  PageKind kind = PageKind::k4k;
+  uint64_t set_bytes = 0;     // wanted for the set
+  uint64_t least_bytes = 0;   // less than this is a refusal
+  uint64_t fresh_bytes = 0;   // for mappings that come and go while measuring
+  bool is_asked_for = false;  // by name: what cannot be had is then a refusal, with the remedy
+};
+
+// A set of populated memory, with the reservation of pages behind it.
+class Arena {
+ public:
+  // progress is told the bytes populated so far. Throws Refusal.
+  Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress);
+
+  PageKind kind() const { return kind_; }
+  char *base() const { return mapping_->base(); }
+  uint64_t bytes() const { return mapping_->bytes(); }
+  uint64_t fresh_bytes() const { return fresh_bytes_; }
+
+  // What was got, checked in /proc/self/smaps: "4 GiB on 2 MiB pages (hugetlb), 0 reserved for it".
+  const std::string &summary() const { return summary_; }
+  // The kernel did not give the pages that were asked for; empty if it did.
+  const std::string &shortfall() const { return shortfall_; }
+
+ private:
+  void settle();
+  void describe(const ArenaRequest &request);
+
+  PageKind kind_;
+  uint64_t fresh_bytes_ = 0;
+  std::unique_ptr<PageReservation> reservation_;  // outlives the mapping: declared before it
+  std::unique_ptr<Mapping> mapping_;
+  std::string summary_, shortfall_;
+};
+
+}  // namespace hpz::bench
+
+#endif

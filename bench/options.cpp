@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+
+namespace hpz::bench {
+namespace {
+
+std::vector<std::string_view> split(std::string_view list, std::string_view option) {
+  std::vector<std::string_view> items;
+  for (;;) {
+    const size_t comma = list.find(',');
+    const std::string_view item = list.substr(0, comma);
+    if (item.empty()) {
+      throw Refusal("empty item in the list of " + std::string(option) +
+                    ": separate items by single commas");
+    }
+    items.push_back(item);
+    if (comma == std::string_view::npos) return items;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+template <class T> void append_unique(std::vector<T> &list, T item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(std::move(item));
+}
+
+template <class T> T parse_number(std::string_view text, T least, T most, std::string_view option) {
+  T value{};
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size() || !(value >= least) ||
+      !(value <= most)) {
+    throw Refusal("'" + std::string(text) + "' is no value for " + std::string(option) +
+                  ": write a number from " + std::to_string(static_cast<int>(least)) + " to " +
+                  std::to_string(static_cast<int>(most)));
+  }
+  return value;
+}
+
+struct OptionRow {
+  std::string_view name, argument, help;
+  void (*take)(Options &, std::string_view);
+};
+
+// One row per option: parsed, listed and suggested from here.
+constexpr OptionRow kOptions[] = {
+    {"--kernel", "ID[,ID...]", "only these rows, by the ids of 'list'",
+     [](Options &o, std::string_view value) {
+       for (const auto id : split(value, "--kernel")) append_unique(o.kernels, std::string(id));
+     }},
+    {"--size", "SIZES", "4KiB..1GiB (by a factor of 4), or 64B,1KiB,2MiB",
+     [](Options &o, std::string_view value) {
+       for (const uint64_t size : parse_size_list(value)) append_unique(o.sizes, size);
+       std::sort(o.sizes.begin(), o.sizes.end());
+     }},
+    {"--pages", "KINDS", "4k, thp, 2m, 1g, or several with commas",
+     [](Options &o, std::string_view value) {
+       for (const auto id : split(value, "--pages")) append_unique(o.pages, parse_page_kind(id));
+     }},
+    {"--memory", "STATES", "hot, recycled, cold, fresh, or several with commas",
+     [](Options &o, std::string_view value) {
+       for (const auto id : split(value, "--memory")) append_unique(o.states, parse_state(id));
+     }},
+    {"--reference", "ID", "print every row's ratio to this one, round by round",
+     [](Options &o, std::string_view value) { o.reference = std::string(value); }},
+    {"--repetitions", "N", "exactly so many rounds, instead of as many as fit the time",
+     [](Options &o, std::string_view value) {
+       o.repetitions = parse_number<int>(value, 1, 100'000, "--repetitions");
+     }},
+    {"--seconds", "N", "time for all measuring, reserving and warming memory apart",
+     [](Options &o, std::string_view value) {
+       o.seconds = parse_number<double>(value, 1, 86'400, "--seconds");
+     }},
+    {"--set", "SIZE", "memory that cold ranges are walked through (default 4GiB, if it fits)",
+     [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
+    {"--json", "FILE", "write every sample, in Google Benchmark's format",
+     [](Options &o, std::string_view value) { o.json = std::string(value); }},
+    {"--output", "FILE", "tune: write the profile there instead of to standard output",
+     [](Options &o, std::string_view value) { o.output = std::string(value); }},
+    {"--help", "", "print this", [](Options &o, std::string_view) { o.wants_help = true; }},
+    {"--version", "", "print the version",
+     [](Options &o, std::string_view) { o.wants_version = true; }},
+};
+
+const OptionRow &find_option(std::string_view name) {
+  for (const OptionRow &row : kOptions) {
+    if (row.name == name) return row;
+  }
+  throw Refusal("unknown option '" + std::string(name) +
+                "': 'hpzero-bench --help' lists those there are");
+}
+
+}  // namespace
+
+Options parse_options(const std::vector<std::string_view> &arguments) {
+  Options options;
+  bool has_command = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "-h") {
+      options.wants_help = true;
+      continue;
+    }
+    if (!argument.starts_with("-") || argument == "-") {
+      if (has_command) {
+        options.operands.emplace_back(argument);
+      } else {
+        options.command = argument;
+        has_command = true;
+      }
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const std::string_view name = argument.substr(0, equals);
+    const OptionRow &row = find_option(name);
+    std::string_view value;
+    if (equals != std::string_view::npos) {
+      if (row.argument.empty()) {
+        throw Refusal("option " + std::string(name) + " takes no value: write it alone");
+      }
+      value = argument.substr(equals + 1);
+    } else if (!row.argument.empty()) {
+      if (i + 1 < arguments.size()) value = arguments[++i];
+    }
+    if (!row.argument.empty() && value.empty()) {
+      throw Refusal("option " + std::string(name) + " needs a value: write " + std::string(name) +
+                    " " + std::string(row.argument));
+    }
+    row.take(options, value);
+    append_unique(options.given, std::string(name));
+  }
+  return options;
+}
+
+std::string options_help() {
+  constexpr size_t kColumn = 26;
+  std::string text;
+  for (const OptionRow &row : kOptions) {
+    std::string left = "  " + std::string(row.name);
+    if (!row.argument.empty()) left += " " + std::string(row.argument);
+    left.resize(std::max(kColumn, left.size() + 1), ' ');
+    text += left + std::string(row.help) + "\n";
+  }
+  return text;
+}
+
+}  // namespace hpz::bench

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The command line. Says what was asked for; whether it can be had is found out elsewhere.
+#ifndef HPZERO_BENCH_OPTIONS_H
+#define HPZERO_BENCH_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/pages.h"
+#include "bench/states.h"
+
+namespace hpz::bench {
+
+// Empty and nullopt: not asked for, so the default is "what is there".
+struct Options {
+  std::string command = "run";
+  std::vector<std::string> operands;
+  std::vector<std::string> kernels;
+  std::vector<uint64_t> sizes;
+  std::vector<PageKind> pages;
+  std::vector<MemoryState> states;
+  std::optional<std::string> reference;
+  std::optional<int> repetitions;
+  std::optional<double> seconds;
+  std::optional<uint64_t> set_bytes;
+  std::optional<std::string> json;
+  std::optional<std::string> output;
+  bool wants_help = false, wants_version = false;
+  std::vector<std::string> given;  // names of the options that were written
+};
+
+// arguments: without the program's name. Throws Refusal.
+Options parse_options(const std::vector<std::string_view> &arguments);
+
+// The part of --help that describes options.
+std::string options_help();
+
+}  // namespace hpz::bench
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/rounds.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+namespace hpz::bench {
+namespace {
+
+// Keeps runs instead of printing them. The library reports a context per run, of which one is kept
+// for the file.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  explicit Collector(std::vector<Run> &runs) : runs_(runs) {}
+  bool ReportContext(const Context &) override { return true; }
+  void ReportRuns(const std::vector<Run> &report) override {
+    runs_.insert(runs_.end(), report.begin(), report.end());
+  }
+
+ private:
+  std::vector<Run> &runs_;
+};
+
+void set_counters(benchmark::State &state, const Sample &sample) {
+  const auto count = [&](const char *name, double value) { state.counters[name] = value; };
+  count("bytes", static_cast<double>(sample.bytes));
+  count("ns", sample.ns);
+  count("ranges", static_cast<double>(sample.ranges));
+  count("sections", static_cast<double>(sample.sections));
+  count("subtracted_clock_ns", sample.clock_ns);
+  count("subtracted_calling_ns", sample.calling_ns);
+  count("page_faults", static_cast<double>(sample.faults));
+  count("preempted", static_cast<double>(sample.preempted));
+  state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
+}
+
+}  // namespace
+
+struct Rounds::Kept {
+  std::vector<benchmark::BenchmarkReporter::Run> runs;
+};
+
+Rounds::Rounds() : kept_(std::make_unique<Kept>()) {
+  static char name[] = "hpzero-bench";
+  char *arguments[] = {name, nullptr};
+  int count = 1;
+  benchmark::Initialize(&count, arguments);
+}
+
+Rounds::~Rounds() {
+  benchmark::Shutdown();
+}
+
+void Rounds::add_context(const std::string &key, const std::string &value) {
+  benchmark::AddCustomContext(key, value);
+}
+
+void Rounds::begin_tasks() {
+  first_family_ = families_;
+  first_run_ = kept_->runs.size();
+  round_ = 0;
+}
+
+std::vector<Sample> Rounds::run_round(const std::vector<Task> &tasks) {
+  std::vector<size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::shuffle(order.begin(), order.end(), random_);
+
+  std::vector<Sample> samples(tasks.size());
+  // Not through Google Benchmark's own frames.
+  std::exception_ptr trouble;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const size_t i : order) {
+    benchmark::RegisterBenchmark(tasks[i].name.c_str(),
+                                 [&, i](benchmark::State &state) {
+                                   for ([[maybe_unused]] auto _ : state) {
+                                     if (trouble) {
+                                       state.SkipWithError("not run");
+                                       break;
+                                     }
+                                     try {
+                                       samples[i] = tasks[i].take();
+                                     } catch (...) {
+                                       trouble = std::current_exception();
+                                       state.SkipWithError("failed");
+                                       break;
+                                     }
+                                     state.SetIterationTime(samples[i].ns / 1e9);
+                                   }
+                                   set_counters(state, samples[i]);
+                                 })
+        ->Iterations(1)
+        ->UseManualTime();
+  }
+  std::vector<benchmark::BenchmarkReporter::Run> runs;
+  Collector collector(runs);
+  const size_t ran = benchmark::RunSpecifiedBenchmarks(&collector, nullptr, "all");
+  benchmark::ClearRegisteredBenchmarks();
+  if (trouble) std::rethrow_exception(trouble);
+  if (ran != tasks.size() || runs.size() != tasks.size()) {
+    throw std::runtime_error("Google Benchmark did not run every benchmark");
+  }
+
+  families_ = first_family_ + static_cast<int64_t>(tasks.size());
+  for (size_t k = 0; k < runs.size(); ++k) {
+    auto &run = runs[k];
+    run.family_index = first_family_ + static_cast<int64_t>(order[k]);
+    run.per_family_instance_index = 0;
+    run.repetition_index = round_;
+    run.run_name.iterations.clear();
+    run.run_name.time_type.clear();
+    run.statistics = nullptr;  // belongs to the benchmark, which is gone
+    kept_->runs.push_back(run);
+  }
+  ++round_;
+  for (size_t k = first_run_; k < kept_->runs.size(); ++k) kept_->runs[k].repetitions = round_;
+  return samples;
+}
+
+std::string Rounds::json() const {
+  std::ostringstream text;
+  benchmark::JSONReporter reporter;
+  reporter.SetOutputStream(&text);
+  reporter.SetErrorStream(&text);
+  reporter.ReportContext(benchmark::BenchmarkReporter::Context());
+  reporter.ReportRuns(kept_->runs);
+  reporter.Finalize();
+  return text.str();
+}
+
+}  // namespace hpz::bench

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// hpzero-bench run: the table.
+#include <hpzero/hpzero.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "bench/agenda.h"
+#include "bench/atomic_file.h"
+#include "bench/clock.h"
+#include "bench/context.h"
+#include "bench/experiment.h"
+#include "bench/measure.h"
+#include "bench/progress.h"
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+#include "bench/table.h"
+#include "bench/walk.h"
+#include "bench/warnings.h"
+
+namespace hpz::bench {
+namespace {
+
+constexpr const char *kLegend =
+    "GB/s: decimal, 10^9 bytes a second; median of the rounds +- half the distance of the "
+    "quartiles.\n"
+    "* is the kernel that hpz_zero picks. All ratios are medians of ratios within a round.\n"
+    "regret: the policy's rate by that of the best kernel of the table; 1.00 is nothing lost.\n";
+
+void print_context(const ContextEntries &entries) {
+  TextTable table;
+  for (const auto &[key, value] : entries) {
+    // Left-aligned values need no second column.
+    std::string line = key;
+    line.resize(std::max<size_t>(24, key.size() + 1), ' ');
+    table.add_row({line + value});
+  }
+  std::printf("%s\n", table.text().c_str());
+}
+
+// The time that is left, shared out among the cells that are left.
+class TimeShares {
+ public:
+  TimeShares(double seconds, int rounds, const Agenda &agenda)
+      : seconds_(seconds), rounds_(rounds) {
+    for (const PageAgenda &kind : agenda.kinds) {
+      for (const Cell &cell : kind.cells) weights_ += time_weight(cell);
+    }
+  }
+
+  Patience next(const Cell &cell) const {
+    Patience patience;
+    // Medians of fewer rounds are no medians; more than this only when somebody asks.
+    constexpr int kFewRounds = 3;
+    constexpr int kManyRounds = 51;
+    patience.min_rounds = rounds_ > 0 ? rounds_ : kFewRounds;
+    patience.max_rounds = rounds_ > 0 ? rounds_ : kManyRounds;
+    if (seconds_ > 0) {
+      const uint64_t now = now_ns();
+      const double left = std::max(0.0, seconds_ - used_);
+      const double share = left * time_weight(cell) / std::max(weights_, time_weight(cell));
+      patience.deadline_ns = now + static_cast<uint64_t>(share * 1e9);
+      // A cell that is slower than thought takes from the others, but not all that they have.
+      constexpr double kMostOverdraft = 2;
+      patience.last_ns = now + static_cast<uint64_t>(std::min(left, kMostOverdraft * share) * 1e9);
+    }
+    return patience;
+  }
+  void spent(const Cell &cell, double seconds) {
+    used_ += seconds;
+    weights_ -= time_weight(cell);
+  }
+  double used() const { return used_; }
+
+ private:
+  double seconds_;
+  int rounds_;
+  double weights_ = 0, used_ = 0;
+};
+
+// Tables of one kind of pages, one per state, in the order of the cells.
+void print_kind(const Arena &arena, const std::vector<CellResult> &results,
+                const std::string &reference) {
+  std::printf("== %s\n\n", arena.summary().c_str());
+  for (size_t begin = 0; begin < results.size();) {
+    const MemoryState state = results[begin].cell.state;
+    std::vector<const CellResult *> cells;
+    size_t least_rounds = SIZE_MAX, most_rounds = 0;
+    size_t end = begin;
+    for (; end < results.size() && results[end].cell.state == state; ++end) {
+      cells.push_back(&results[end]);
+      for (const RowResult &row : results[end].rows) {
+        least_rounds = std::min(least_rounds, row.samples.size());
+        most_rounds = std::max(most_rounds, row.samples.size());
+      }
+    }
+    std::sort(cells.begin(), cells.end(),
+              [](const CellResult *a, const CellResult *b) { return a->cell.size < b->cell.size; });
+    std::printf("%s on %s: %s; %zu to %zu rounds\n", std::string(state_id(state)).c_str(),
+                std::string(page_kind_title(arena.kind())).c_str(),
+                std::string(state_meaning(state)).c_str(), std::min(least_rounds, most_rounds),
+                most_rounds);
+    std::printf("%s\n", render_results(cells, reference).c_str());
+    begin = end;
+  }
+  std::fflush(stdout);
+}
+
+int run(const Options &options) {
+  std::optional<AtomicFile> json;
+  if (options.json) json.emplace(*options.json, "--json");
+  hpz_init(nullptr);
+
+  std::vector<std::string> ids = options.kernels;
+  const std::string reference = options.reference.value_or("");
+  if (!reference.empty()) make_rows({reference});  // refuses what does not exist
+  if (!ids.empty() && !reference.empty()) ids.push_back(reference);
+  const Rows rows = ids.empty() ? make_rows() : make_rows(ids);
+
+  const int cpu = pin_to_one_cpu();
+  Rounds rounds;
+  Meter meter(rounds);
+  const Agenda agenda = make_agenda(options, meter.caches());
+
+  ContextEntries context = describe_machine(cpu);
+  char clock_cost[32];
+  std::snprintf(clock_cost, sizeof clock_cost, "%.0f", meter.clock_cost_ns());
+  context.emplace_back("clock_cost_ns", clock_cost);
+  // Printed with the first table: a refusal comes alone.
+  bool has_heading = false;
+
+  Circumstances circumstances;
+  circumstances.caches = meter.caches();
+  circumstances.governor = governor(cpu);
+  circumstances.cpus = online_cpus();
+  circumstances.is_pinned = cpu >= 0;
+  std::vector<std::string> got = agenda.left_out;
+  std::vector<CellResult> all;
+  TimeShares time(agenda.seconds, agenda.rounds, agenda);
+  const StolenTime stolen_before = stolen_time();
+  {
+    Progress progress;
+    for (const PageAgenda &kind : agenda.kinds) {
+      const std::string title(page_kind_title(kind.memory.kind));
+      std::optional<Arena> arena;
+      progress.show("reserving " + title);
+      try {
+        arena.emplace(kind.memory, [&](uint64_t done) {
+          progress.show("warming " + format_size_rounded(done) + " on " + title);
+        });
+      } catch (const Refusal &refusal) {
+        if (kind.memory.is_asked_for) throw;
+        got.push_back(std::string("not measured: ") + refusal.what());
+        for (const Cell &cell : kind.cells) time.spent(cell, 0);
+        continue;
+      }
+      if (!arena->shortfall().empty()) got.push_back(arena->shortfall());
+      std::vector<CellResult> results;
+      for (const Cell &cell : kind.cells) {
+        // Fewer pages than wanted may be too few for this one.
+        if (least_set_bytes(cell.state, cell.size, meter.caches()) > arena->bytes()) continue;
+        progress.show("measuring " + format_size(cell.size) + " " +
+                      std::string(state_id(cell.state)) + " on " + title);
+        const uint64_t begin = now_ns();
+        results.push_back(meter.measure(*arena, cell, rows, time.next(cell)));
+        time.spent(cell, static_cast<double>(now_ns() - begin) / 1e9);
+        if (cell.state == MemoryState::kCold) {
+          uint64_t &least = circumstances.smallest_cold_set_bytes;
+          least = least == 0 ? arena->bytes() : std::min(least, arena->bytes());
+        }
+      }
+      progress.show("");
+      if (!std::exchange(has_heading, true)) {
+        print_context(context);
+        std::printf("%s\n", kLegend);
+      }
+      print_kind(*arena, results, reference);
+      std::move(results.begin(), results.end(), std::back_inserter(all));
+    }
+  }
+  if (all.empty())
+    throw Refusal(got.empty() ? "nothing to measure: use other options" : got.back());
+
+  const StolenTime stolen_after = stolen_time();
+  const uint64_t ticks = stolen_after.all - stolen_before.all;
+  if (ticks > 0) {
+    circumstances.stolen_part = static_cast<double>(stolen_after.stolen - stolen_before.stolen) /
+                                static_cast<double>(ticks);
+  }
+  std::printf("measured for %.1f s, reserving and warming memory apart\n", time.used());
+  for (const std::string &line : got) std::printf("note: %s\n", line.c_str());
+  const std::vector<std::string> warnings = find_warnings(all, circumstances);
+  for (const std::string &line : warnings) std::printf("warning: %s\n", line.c_str());
+
+  if (json) {
+    for (const auto &[key, value] : context) rounds.add_context(key, value);
+    std::string joined;
+    for (const std::string &line : warnings) joined += (joined.empty() ? "" : "; ") + line;
+    rounds.add_context("warnings", joined);
+    json->commit(rounds.json());
+    std::printf("wrote %s\n", options.json->c_str());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+const Experiment kRun = {
+    "run",
+    "",
+    "measures kernels and policies against sizes (the default)",
+    0,
+    "--kernel --size --pages --memory --reference --repetitions --seconds --set --json",
+    run,
+};
+
+}  // namespace hpz::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// From samples to figures. Pure.
+#ifndef HPZERO_BENCH_STATISTICS_H
+#define HPZERO_BENCH_STATISTICS_H
+
+#include <cstdint>
+#include <vector>
+
+namespace hpz::bench {
+
+// One measurement, as raw as it was taken: rates are computed from it, never stored.
+struct Sample {
+  uint64_t bytes = 0;      // cleared
+  double ns = 0;           // in which, clock_ns and calling_ns already subtracted
+  uint64_t ranges = 0;     // calls, or pages of batches
+  uint64_t sections = 0;   // how often the clock was read for it
+  double clock_ns = 0;     // subtracted for reading the clock
+  double calling_ns = 0;   // subtracted for finding kernels by name
+  uint64_t faults = 0;     // page faults while it was taken
+  uint64_t preempted = 0;  // involuntary context switches while it was taken
+};
+
+// Decimal gigabytes a second: bytes per nanosecond.
+inline double gb_per_s(const Sample &sample) {
+  return sample.ns > 0 ? static_cast<double>(sample.bytes) / sample.ns : 0;
+}
+inline double ns_per_range(const Sample &sample) {
+  return sample.ranges > 0 ? sample.ns / static_cast<double>(sample.ranges) : 0;
+}
+
+double median(std::vector<double> values);  // 0 if there are none
+
+struct Summary {
+  double median = 0;
+  double spread = 0;  // half the distance between the quartiles, as a part of the median
+};
+Summary summarize(const std::vector<double> &values);
+
+// Standard error of a median, as a part of it, from the quartiles.
+double relative_error(const std::vector<double> &values);
+
+std::vector<double> rates(const std::vector<Sample> &samples);
+
+// Rates of several rows, freed of what slowed down whole rounds: each row's median of its rate by
+// the round's middle rate, times the median of those. Comparable among each other better than
+// medians are.
+std::vector<double> levelled_rates(const std::vector<const std::vector<Sample> *> &rows);
+
+// Median over rounds of a's rate divided by b's in the same round, so that a machine that slows
+// down for a while slows down both. 0 if there are none.
+double paired_ratio(const std::vector<Sample> &a, const std::vector<Sample> &b);
+
+}  // namespace hpz::bench
+
+#endif

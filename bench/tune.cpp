@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// hpzero-bench tune: measures which kernel leads at which size on this machine, and writes the
+// profile that hpz_init reads. The decisions are in bands.cpp.
+#include <hpzero/hpzero.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+
+#include "bench/atomic_file.h"
+#include "bench/bands.h"
+#include "bench/clock.h"
+#include "bench/context.h"
+#include "bench/experiment.h"
+#include "bench/limits.h"
+#include "bench/measure.h"
+#include "bench/progress.h"
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+#include "bench/table.h"
+#include "bench/walk.h"
+#include "bench/warnings.h"
+
+namespace hpz::bench {
+namespace {
+
+constexpr double kDefaultSeconds = 60;
+constexpr uint64_t kDefaultSetBytes = 4 * kGiB;
+
+// Ranges below are the C library's on all machines; a figure there is mostly the call.
+constexpr uint64_t kSmallest = 256;
+constexpr uint64_t kLargest = kGiB;
+// A range that fits no core's share of a last-level cache is as cold after it was dirtied as
+// before.
+constexpr uint64_t kLargestRecycled = 256 * kMiB;
+// Rounds of sizes up to 4 MiB take a few milliseconds, those of 1 GiB seconds.
+constexpr double kPartForSmall = 0.5;
+
+std::vector<uint64_t> powers_of_two(uint64_t largest) {
+  std::vector<uint64_t> sizes;
+  for (uint64_t size = kSmallest; size <= largest; size *= 2) sizes.push_back(size);
+  return sizes;
+}
+
+uint64_t capacity_of(PageKind kind) {
+  const uint64_t pool = is_pool_kind(kind) ? page_pool(kind).free * page_bytes(kind) : 0;
+  return memory_limit().bytes + pool;
+}
+
+// The best kind of pages that can be had, or the one asked for.
+std::unique_ptr<Arena> obtain_memory(const Options &options, const Progress &progress) {
+  std::vector<PageKind> kinds = options.pages;
+  if (kinds.empty()) kinds = {PageKind::k2m, PageKind::kThp, PageKind::k4k};
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    ArenaRequest request;
+    request.kind = kinds[i];
+    request.is_asked_for = !options.pages.empty();
+    const uint64_t capacity = capacity_of(kinds[i]);
+    request.set_bytes = options.set_bytes.value_or(std::min(kDefaultSetBytes, capacity));
+    if (options.set_bytes) request.least_bytes = request.set_bytes;
+    try {
+      if (request.set_bytes > capacity || capacity < page_bytes(kinds[i])) {
+        throw Refusal("a set of " + format_size(std::max(request.set_bytes, page_bytes(kinds[i]))) +
+                      " does not fit the " + format_size_rounded(capacity) +
+                      " that are free: use a smaller --set or smaller --pages");
+      }
+      return std::make_unique<Arena>(
+          request, [&](uint64_t done) { progress.show("warming " + format_size_rounded(done)); });
+    } catch (const Refusal &) {
+      if (i + 1 == kinds.size()) throw;
+    }
+  }
+  throw Refusal("no memory to measure on: free some");
+}
+
+Rows kernel_rows() {
+  Rows kernels;
+  for (auto &row : make_rows()) {
+    if (row->kind() == RowKind::kKernel) kernels.push_back(std::move(row));
+  }
+  return kernels;
+}
+
+SizeRates rates_of(const CellResult &result, const hpz_plan_info &usual) {
+  SizeRates at;
+  at.size = result.cell.size;
+  at.usual = banded_kernel(usual, at.size);
+  std::vector<double> errors;
+  for (const KernelRate &kernel : kernel_rates(result)) {
+    at.rates[kernel.row->id] = kernel.gb_per_s;
+    errors.push_back(relative_error(rates(kernel.row->samples)));
+  }
+  at.noise = median(std::move(errors));
+  return at;
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[32] = "";
+  std::tm calendar;
+  if (gmtime_r(&now, &calendar) != nullptr) {
+    std::strftime(text, sizeof text, "%Y-%m-%d", &calendar);
+  }
+  return text;
+}
+
+// Rates of the kernels that got a band, per size: what the decision was made of.
+std::string decision_table(const std::vector<SizeRates> &sizes, const std::vector<Band> &bands) {
+  TextTable table;
+  std::vector<std::string> heading{"size"};
+  std::vector<std::string> kernels{"memset"};
+  for (const Band &band : bands) {
+    if (std::find(kernels.begin(), kernels.end(), band.kernel) == kernels.end()) {
+      kernels.push_back(band.kernel);
+    }
+  }
+  heading.insert(heading.end(), kernels.begin(), kernels.end());
+  heading.push_back("chosen");
+  table.add_row(heading);
+  for (const SizeRates &at : sizes) {
+    std::vector<std::string> line{format_size(at.size)};
+    for (const std::string &kernel : kernels) {
+      const auto found = at.rates.find(kernel);
+      line.push_back(found == at.rates.end() ? "-" : format_rate(found->second));
+    }
+    line.push_back(band_kernel(bands, at.size));
+    table.add_row(std::move(line));
+  }
+  return table.text();
+}
+
+int run(const Options &options) {
+  std::optional<AtomicFile> output, json;
+  if (options.output) output.emplace(*options.output, "--output");
+  if (options.json) json.emplace(*options.json, "--json");
+  // What is usual here is what the library does by itself, not what an older profile says.
+  unsetenv("HPZ_PROFILE");
+  unsetenv("HPZ_KERNEL");
+  hpz_init(nullptr);
+  const hpz_plan_info usual_cached = plan_of(HPZ_POLICY_CACHED);
+  const hpz_plan_info usual_stream = plan_of(HPZ_POLICY_STREAM);
+  // The profile goes to standard output if nowhere else: then all else goes to standard error.
+  std::FILE *const out = output ? stdout : stderr;
+
+  const int cpu = pin_to_one_cpu();
+  Rounds rounds;
+  Meter meter(rounds);
+  const Rows rows = kernel_rows();
+  Progress progress;
+  progress.show("reserving memory");
+  const std::unique_ptr<Arena> arena = obtain_memory(options, progress);
+  std::fprintf(out, "tuning for %s on %s\n\n", plan_of(HPZ_POLICY_AUTO).cpu,
+               arena->summary().c_str());
+
+  const uint64_t largest = std::min(kLargest, arena->bytes());
+  const std::vector<uint64_t> sizes = powers_of_two(largest);
+  const double seconds = options.seconds.value_or(kDefaultSeconds);
+  const int repetitions = options.repetitions.value_or(0);
+  const uint64_t begin = now_ns();
+  std::vector<CellResult> results;
+  std::vector<SizeRates> recycled, cold;
+  size_t cells_left = 2 * sizes.size();
+  for (const uint64_t size : sizes) {
+    for (const MemoryState state : {MemoryState::kRecycled, MemoryState::kCold}) {
+      const double spent = static_cast<double>(now_ns() - begin) / 1e9;
+      const double share = std::max(0.0, seconds - spent) / static_cast<double>(cells_left--);
+      if (state == MemoryState::kRecycled && size > kLargestRecycled) continue;
+      // Small sizes leave something of their share to the large ones, which come last.
+      const double part = size <= 4 * kMiB ? kPartForSmall : 1.0;
+      Patience patience;
+      patience.min_rounds = repetitions > 0 ? repetitions : 3;
+      patience.max_rounds = repetitions > 0 ? repetitions : 101;
+      patience.deadline_ns = now_ns() + static_cast<uint64_t>(share * part * 1e9);
+      progress.show("measuring " + format_size(size) + " " + std::string(state_id(state)));
+      results.push_back(meter.measure(*arena, {arena->kind(), state, size}, rows, patience));
+      const bool is_cold = state == MemoryState::kCold;
+      (is_cold ? cold : recycled)
+          .push_back(rates_of(results.back(), is_cold ? usual_stream : usual_cached));
+    }
+  }
+  progress.show("");
+
+  Profile profile;
+  profile.cpu = plan_of(HPZ_POLICY_AUTO).cpu;
+  PolicyBands bands = build_bands(recycled, cold);
+  profile.cached = std::move(bands.cached);
+  profile.stream = std::move(bands.stream);
+  profile.probe = build_probe_range(recycled, cold, profile.cached, profile.stream);
+  profile.comments = {
+      "written by hpzero-bench tune of libhpzero " + std::string(hpz_version()) + ", " + today(),
+      "on " + arena->summary(),
+      "cached: recycled ranges; stream: cold ranges; hpz_zero asks the cache inside the probe "
+      "range",
+  };
+
+  std::fprintf(out, "cached: recycled ranges, GB/s\n%s\n",
+               decision_table(recycled, profile.cached).c_str());
+  std::fprintf(out, "stream: cold ranges, GB/s\n%s\n",
+               decision_table(cold, profile.stream).c_str());
+
+  Circumstances circumstances;
+  circumstances.caches = meter.caches();
+  circumstances.smallest_cold_set_bytes = arena->bytes();
+  circumstances.governor = governor(cpu);
+  circumstances.cpus = online_cpus();
+  circumstances.is_pinned = cpu >= 0;
+  if (!arena->shortfall().empty()) std::fprintf(out, "note: %s\n", arena->shortfall().c_str());
+  for (const std::string &line : find_warnings(results, circumstances)) {
+    // That recycled ranges show caches is the point here.
+    if (line.find("show caches") == std::string::npos) {
+      std::fprintf(out, "warning: %s\n", line.c_str());
+    }
+  }
+
+  if (json) {
+    for (const auto &[key, value] : describe_machine(cpu)) rounds.add_context(key, value);
+    json->commit(rounds.json());
+  }
+  const std::string text = format_profile(profile);
+  if (output) {
+    output->commit(text);
+    std::fprintf(out,
+                 "\nwrote %s; to use it, start programs that call hpz_init with\nHPZ_PROFILE=%s\n",
+                 options.output->c_str(), options.output->c_str());
+  } else {
+    std::fputs(text.c_str(), stdout);
+    std::fprintf(out,
+                 "\nto use it, keep standard output in a FILE and start programs that call "
+                 "hpz_init with\nHPZ_PROFILE=FILE\n");
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+const Experiment kTune = {
+    "tune",
+    "",
+    "measures bands on this machine and writes a profile",
+    0,
+    "--pages --set --seconds --repetitions --output --json",
+    run,
+};
+
+}  // namespace hpz::bench

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/workloads.h"
+
+#include <hpzero/hpzero.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/clock.h"
+#include "bench/memory.h"
+#include "bench/plan.h"
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+
+namespace hpz::bench {
+namespace {
+
+void check(int result, const char *kernel) {
+  if (result != 0) {
+    throw std::runtime_error("kernel " + std::string(kernel) + ": " + std::strerror(-result));
+  }
+}
+
+class PolicyRow : public Row {
+ public:
+  using Call = void (*)(void *, size_t);
+  PolicyRow(const char *id, Call call) : Row(id, id, RowKind::kPolicy), call_(call) {}
+
+  void clear(const std::vector<void *> &ranges, uint64_t size) override {
+    for (void *const range : ranges) call_(range, size);
+  }
+
+ private:
+  Call call_;
+};
+
+// A kernel is called by name, and finding the name costs as much as clearing 1 KiB. Three ways keep
+// that out of the figure: from kNameIsNothingBytes on it is nothing; kernels with one lane and no
+// fence do the same thing page after page in one call of hpz_zero_pages_with; for the others it is
+// measured and subtracted, exactly, because their fence ends each call.
+class KernelRow : public Row {
+ public:
+  explicit KernelRow(const hpz_kernel_info &info)
+      : Row(info.id, info.id, RowKind::kKernel),
+        kernel_(info.id),
+        is_plain_(info.lanes <= 1 && (info.flags & HPZ_KERNEL_NEEDS_FENCE) == 0) {}
+
+  void clear(const std::vector<void *> &ranges, uint64_t size) override {
+    if (is_plain_ && size < kNameIsNothingBytes) {
+      check(hpz_zero_pages_with(kernel_, ranges.data(), ranges.size(), size), kernel_);
+      return;
+    }
+    for (void *const range : ranges) check(hpz_zero_with(kernel_, range, size), kernel_);
+  }
+
+  double calling_ns(uint64_t size) override {
+    if (is_plain_ || size >= kNameIsNothingBytes) return 0;
+    if (name_ns_ < 0) name_ns_ = measure_name_ns();
+    return name_ns_;
+  }
+
+ private:
+  static constexpr uint64_t kNameIsNothingBytes = 64 * kKiB;
+
+  double measure_name_ns() const {
+    constexpr int kCalls = 2000;
+    constexpr int kRepeats = 9;
+    double least = 1e9;
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      const uint64_t begin = now_ns();
+      for (int i = 0; i < kCalls; ++i) check(hpz_zero_with(kernel_, nullptr, 0), kernel_);
+      least = std::min(least, static_cast<double>(now_ns() - begin) / kCalls);
+    }
+    return least;
+  }
+
+  const char *kernel_;
+  bool is_plain_;
+  double name_ns_ = -1;
+};
+
+// Scattered pages, a batch at a time. kernel: NULL means hpz_zero_pages.
+class BatchRow : public Row {
+ public:
+  explicit BatchRow(const char *kernel)
+      : Row(name(kernel), name(kernel), RowKind::kBatch), kernel_(kernel) {}
+
+  bool suits(const Cell &cell) const override {
+    // Larger pages hide their latencies alone, and batches of them would be most of the run.
+    constexpr uint64_t kLargestPage = 256 * kKiB;
+    return cell.state == MemoryState::kCold && cell.size >= 4 * kKiB && cell.size <= kLargestPage;
+  }
+  size_t ranges(const Cell &, size_t usual) const override {
+    return std::max(usual / kBatchPages * kBatchPages, kBatchPages);
+  }
+  void clear(const std::vector<void *> &ranges, uint64_t size) override {
+    for (size_t at = 0; at < ranges.size(); at += kBatchPages) {
+      const size_t count = std::min(kBatchPages, ranges.size() - at);
+      if (kernel_ == nullptr) {
+        hpz_zero_pages(ranges.data() + at, count, size);
+      } else {
+        check(hpz_zero_pages_with(kernel_, ranges.data() + at, count, size), kernel_);
+      }
+    }
+  }
+
+ private:
+  static std::string name(const char *kernel) {
+    return std::string(kernel == nullptr ? "hpz_zero_pages" : kernel) + "_x" +
+           std::to_string(kBatchPages);
+  }
+  const char *kernel_;
+};
+
+// One instruction per 4 KiB: how operating system kernels clear huge pages.
+class PerPageRow : public Row {
+ public:
+  explicit PerPageRow(const char *kernel)
+      : Row(std::string(kernel) + "_per_4KiB", std::string(kernel) + " per 4 KiB",
+            RowKind::kBaseline),
+        kernel_(kernel) {}
+
+  bool suits(const Cell &cell) const override {
+    return cell.size > kPiece && cell.size % kPiece == 0 && cell.state != MemoryState::kFresh;
+  }
+  void prepare(const std::vector<void *> &ranges, uint64_t size) override {
+    pieces_.clear();
+    for (void *const range : ranges) {
+      for (uint64_t at = 0; at < size; at += kPiece) {
+        pieces_.push_back(static_cast<char *>(range) + at);
+      }
+    }
+  }
+  void clear(const std::vector<void *> &, uint64_t) override {
+    // Finding the kernel's name once per 512 pieces (2 MiB) is nothing.
+    constexpr size_t kCall = 512;
+    for (size_t at = 0; at < pieces_.size(); at += kCall) {
+      const size_t count = std::min(kCall, pieces_.size() - at);
+      check(hpz_zero_pages_with(kernel_, pieces_.data() + at, count, kPiece), kernel_);
+    }
+  }
+
+ private:
+  static constexpr uint64_t kPiece = 4 * kKiB;
+  const char *kernel_;
+  std::vector<void *> pieces_;
+};
+
+bool is_linux_at_least(int major, int minor) {
+  utsname name;
+  int has_major = 0, has_minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &has_major, &has_minor) != 2) {
+    return false;
+  }
+  return has_major != major ? has_major > major : has_minor >= minor;
+}
+
+// The way without a library: give the pages back, take them again, the kernel clears them.
+class ReleasePopulateRow : public Row {
+ public:
+  ReleasePopulateRow() : Row("release_populate", "kernel release+populate", RowKind::kBaseline) {}
+
+  bool suits(const Cell &cell) const override {
+    // MADV_POPULATE_WRITE exists from Linux 5.14 on; MADV_DONTNEED takes hugetlb from 5.18 on.
+    return cell.state == MemoryState::kCold && cell.size % page_bytes(cell.pages) == 0 &&
+           is_linux_at_least(5, is_pool_kind(cell.pages) ? 18 : 14);
+  }
+  size_t ranges(const Cell &cell, size_t usual) const override {
+    // A page fault per 4 KiB is slow and its rate does not depend on how many there are.
+    constexpr uint64_t kEnoughBytes = 4 * kMiB;
+    return std::clamp<size_t>(kEnoughBytes / cell.size, 1, usual);
+  }
+  void clear(const std::vector<void *> &ranges, uint64_t size) override {
+    for (void *const range : ranges) {
+      if (madvise(range, size, MADV_DONTNEED) != 0) {
+        throw std::runtime_error(std::string("the kernel does not release these pages: ") +
+                                 std::strerror(errno));
+      }
+      if (!populate(static_cast<char *>(range), size)) {
+        throw Refusal(std::string("pages that were released for a moment are gone (") +
+                      std::strerror(errno) + "): stop the other users of huge pages and run again");
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Rows make_rows() {
+  Rows rows;
+  rows.push_back(std::make_unique<PolicyRow>("hpz_zero", hpz_zero));
+  rows.push_back(std::make_unique<PolicyRow>("hpz_zero_cached", hpz_zero_cached));
+  rows.push_back(std::make_unique<PolicyRow>("hpz_zero_stream", hpz_zero_stream));
+  const std::vector<hpz_kernel_info> kernels = all_kernels();
+  for (const hpz_kernel_info &kernel : kernels) {
+    if (kernel.missing == nullptr) rows.push_back(std::make_unique<KernelRow>(kernel));
+  }
+  rows.push_back(std::make_unique<BatchRow>(nullptr));
+  for (const hpz_kernel_info &kernel : kernels) {
+    if (kernel.missing == nullptr && (kernel.flags & HPZ_KERNEL_NEEDS_FENCE) != 0) {
+      rows.push_back(std::make_unique<BatchRow>(kernel.id));
+    }
+  }
+  for (const hpz_kernel_info &kernel : kernels) {
+    if (kernel.missing == nullptr && std::strcmp(kernel.id, "rep_stosb") == 0) {
+      rows.push_back(std::make_unique<PerPageRow>(kernel.id));
+    }
+  }
+  rows.push_back(std::make_unique<ReleasePopulateRow>());
+  return rows;
+}
+
+Rows make_rows(const std::vector<std::string> &ids) {
+  for (const hpz_kernel_info &kernel : all_kernels()) {
+    if (kernel.missing != nullptr && std::find(ids.begin(), ids.end(), kernel.id) != ids.end()) {
+      throw Refusal("kernel " + std::string(kernel.id) +
+                    " cannot run here because this CPU lacks " + kernel.missing +
+                    ": choose one that 'hpzero-bench list' calls usable");
+    }
+  }
+  Rows all = make_rows();
+  for (const std::string &id : ids) {
+    if (std::none_of(all.begin(), all.end(), [&](const auto &row) { return row->id() == id; })) {
+      throw Refusal("unknown kernel '" + id +
+                    "': choose one of those that 'hpzero-bench list' shows");
+    }
+  }
+  Rows chosen;
+  for (auto &row : all) {
+    if (std::find(ids.begin(), ids.end(), row->id()) != ids.end()) chosen.push_back(std::move(row));
+  }
+  return chosen;
+}
+
+}  // namespace hpz::bench

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The rows of a table: each is one way of clearing ranges, all called through the library. A row
+// knows nothing of where the ranges come from, nor of clocks.
+#ifndef HPZERO_BENCH_WORKLOADS_H
+#define HPZERO_BENCH_WORKLOADS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/pages.h"
+#include "bench/states.h"
+
+namespace hpz::bench {
+
+struct Cell {
+  PageKind pages = PageKind::k4k;
+  MemoryState state = MemoryState::kCold;
+  uint64_t size = 0;
+};
+
+enum class RowKind {
+  kPolicy,    // hpz_zero and its two siblings: judged against the kernels
+  kKernel,    // one row of the library's table
+  kBatch,     // many scattered pages at once
+  kBaseline,  // what is done elsewhere
+};
+
+class Row {
+ public:
+  Row(std::string id, std::string title, RowKind kind)
+      : id_(std::move(id)), title_(std::move(title)), kind_(kind) {}
+  virtual ~Row() = default;
+
+  const std::string &id() const { return id_; }        // for --kernel, --reference and JSON
+  const std::string &title() const { return title_; }  // for tables
+  RowKind kind() const { return kind_; }
+
+  virtual bool suits(const Cell &) const { return true; }
+  // Ranges that one section should have, given what the others have.
+  virtual size_t ranges(const Cell &, size_t usual) const { return usual; }
+  // Untimed, before each clear.
+  virtual void prepare(const std::vector<void *> &, uint64_t) {}
+  virtual void clear(const std::vector<void *> &ranges, uint64_t size) = 0;
+  // Untimed and once: time per range that belongs to the way of calling, not to the row.
+  virtual double calling_ns(uint64_t) { return 0; }
+
+ private:
+  std::string id_, title_;
+  RowKind kind_;
+};
+
+using Rows = std::vector<std::unique_ptr<Row>>;
+
+inline constexpr size_t kBatchPages = 256;
+
+// All rows that can run on this CPU, in the order of the table.
+Rows make_rows();
+
+// Those named, in the order of the table. Throws Refusal for an id that does not exist or that this
+// CPU cannot run.
+Rows make_rows(const std::vector<std::string> &ids);
+
+}  // namespace hpz::bench
+
+#endif

@@ -1,0 +1,411 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# hpzero-bench from the command line: cli_test.py HPZERO_BENCH. Exit codes, refusals in one
+# sentence, arithmetic recomputed from the JSON, nothing left behind. Tiny settings: no speed is
+# checked.
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BENCH = ""
+TINY = ["--set", "64MiB", "--pages", "4k", "--size", "4KiB,64KiB", "--repetitions", "3"]
+POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+
+
+def bench(*arguments, **more):
+    return subprocess.run([BENCH, *arguments], text=True, capture_output=True, timeout=200, **more)
+
+
+def pool_pages():
+    """Pages in all pools: by size."""
+    base = "/sys/kernel/mm/hugepages"
+    pages = {}
+    for name in sorted(os.listdir(base)) if os.path.isdir(base) else []:
+        with open(f"{base}/{name}/nr_hugepages", encoding="ascii") as file:
+            pages[name] = int(file.read())
+    return pages
+
+
+class Folder(unittest.TestCase):
+    """Each test has an empty folder; the huge pages are afterwards what they were before."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.pages = pool_pages()
+
+    def tearDown(self):
+        self.assertEqual(pool_pages(), self.pages, "huge pages left reserved")
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def files(self):
+        return sorted(os.listdir(self.folder.name))
+
+
+class Words(Folder):
+    def test_help_and_version(self):
+        done = bench("--help")
+        self.assertEqual(done.returncode, 0)
+        for word in ("run", "list", "explain SIZE", "tune", "--json", "--reference"):
+            self.assertIn(word, done.stdout)
+        done = bench("--version")
+        self.assertRegex(done.stdout, r"^hpzero-bench \d+\.\d+\.\d+\n$")
+
+    def test_list_names_every_kernel_and_why_not(self):
+        done = bench("list", env={**os.environ, "HPZ_CPU_DISABLE": "avx2"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for kernel in ("memset", "word64", "hwy_stream", "xsimd_st"):
+            self.assertRegex(done.stdout, rf"(?m)^  {kernel} +(usable|lacks)")
+        if re.search(r"(?m)^  avx2_nt ", done.stdout):
+            self.assertRegex(done.stdout, r"(?m)^  avx2_nt +lacks avx2")
+
+    def test_explain_says_what_and_why(self):
+        done = bench("explain", "2MiB")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("hpz_zero(p, 2MiB): ", "hpz_zero_cached(p, 2MiB): ", "USED by", "plan: ",
+                     "caches as the CPU reports them", "probe of hpz_zero", "features: "):
+            self.assertIn(word, done.stdout)
+
+    def test_explain_obeys_the_environment(self):
+        done = bench("explain", "2MiB", env={**os.environ, "HPZ_KERNEL": "word64"})
+        self.assertIn("hpz_zero_stream, hpz_zero_pages(p, 2MiB): word64", done.stdout)
+
+
+class Refusals(Folder):
+    def refused(self, *arguments, says, **more):
+        done = bench(*arguments, **more)
+        self.assertEqual(done.returncode, 2, (arguments, done.stderr))
+        self.assertEqual(done.stdout, "", arguments)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        # What is wrong, a colon, what to do.
+        self.assertRegex(lines[0], r"^hpzero-bench: .+: .+", arguments)
+        self.assertIn(says, lines[0])
+        self.assertEqual(self.files(), [])
+
+    def test_sizes(self):
+        self.refused("--size", "4K", says="write 4KiB or 4kB")
+        self.refused("--size", "1G", says="write 1GiB or 1GB")
+        self.refused("--size", "4096", says="write 4096B")
+        self.refused("--size", "8KiB..4KiB", says="4KiB..8KiB")
+        self.refused("explain", "4k", says="write 4KiB or 4kB")
+        self.refused("--size", "1000GiB", says="does not fit")
+        self.refused("--size", "1000GiB", "--pages", "4k", says="use sizes up to")
+        self.refused("--set", "1000GiB", "--pages", "2m", says="use --set")
+
+    def test_names(self):
+        self.refused("--kernel", "nosuch", says="hpzero-bench list")
+        self.refused("--reference", "nosuch", says="hpzero-bench list")
+        self.refused("--pages", "16k", says="4k, thp, 2m or 1g")
+        self.refused("--memory", "warm", says="hot, recycled, cold or fresh")
+        self.refused("--frobnicate", says="--help")
+        self.refused("frobnicate", says="run, list, explain, tune")
+        self.refused("explain", says="explain SIZE")
+        self.refused("list", "--json", "x", says="leave it out")
+
+    def test_a_kernel_that_this_cpu_lacks(self):
+        kernels = bench("list").stdout
+        if not re.search(r"(?m)^  avx2_nt +usable", kernels):
+            self.skipTest("this CPU has no AVX2 that could be taken away")
+        self.refused("--kernel", "avx2_nt", says="lacks avx2",
+                     env={**os.environ, "HPZ_CPU_DISABLE": "avx2"})
+
+    def test_json_into_nowhere_is_refused_before_anything_is_measured(self):
+        begin = time.monotonic()
+        self.refused("--json", self.path("no/such/folder.json"), says="--json")
+        self.refused("--json", self.folder.name, says="is a directory")
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_refusal_after_the_file_was_opened_leaves_no_file(self):
+        self.refused("--json", self.path("x.json"), "--size", "1000GiB", says="does not fit")
+        self.refused("--json", self.path("x.json"), "--kernel", "nosuch", says="nosuch")
+
+    def test_pages_that_cannot_be_had(self):
+        # More 1 GiB pages than any machine's memory has are refused by size; one that the pool has
+        # not, by the pool. As nobody, so that none can be reserved.
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become nobody")
+        if pool_pages().get("hugepages-1048576kB", 0) != 0:
+            self.skipTest("this machine has 1 GiB pages")
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = int(re.search(r"MemAvailable: +(\d+)", file.read())[1])
+        if available < 3 << 20:
+            self.skipTest("less than 3 GiB of memory: refused for another reason")
+        self.refused("--pages", "1g", "--size", "4KiB", says="hugepages-1048576kB",
+                     preexec_fn=lambda: os.setuid(65534))
+
+
+class Json(Folder):
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("out.json")
+        self.done = bench("run", *TINY, "--reference", "memset", "--json", self.file)
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        self.assertEqual(self.files(), ["out.json"])
+        with open(self.file, encoding="utf-8") as file:
+            self.json = json.load(file)
+
+    def samples(self):
+        """{name: samples by repetition_index}"""
+        rows = {}
+        for run in self.json["benchmarks"]:
+            rows.setdefault(run["name"], {})[run["repetition_index"]] = run
+        return rows
+
+    def test_all(self):
+        self.assertEqual(self.done.stderr, "")  # no progress line without a terminal
+        self.check_context()
+        self.check_every_sample_is_kept()
+        self.check_arithmetic()
+        self.check_table_is_made_of_the_samples()
+        self.check_nothing_faulted()
+        self.check_warnings_say_what_to_do()
+
+    def check_context(self):
+        for key in ("date", "cpu_model", "cpu_microcode", "cpu_caches", "cpu_governor",
+                    "transparent_huge_pages", "huge_pages_2m", "hpzero_version", "hpzero_kernels",
+                    "hpzero_plan_source", "pinned_to_cpu", "clock_cost_ns"):
+            self.assertTrue(self.json["context"].get(key), key)
+
+    def check_every_sample_is_kept(self):
+        rows = self.samples()
+        for name, samples in rows.items():
+            self.assertEqual(sorted(samples), [0, 1, 2], name)
+        for row in ("hpz_zero", "hpz_zero_cached", "hpz_zero_stream", "memset", "word64"):
+            for state in ("recycled", "cold"):
+                for size in ("4KiB", "64KiB"):
+                    self.assertIn(f"{row}/{size}/{state}/4k", rows)
+        self.assertIn("hpz_zero_pages_x256/4KiB/cold/4k", rows)
+        self.assertIn("release_populate/4KiB/cold/4k", rows)
+
+    def check_arithmetic(self):
+        for run in self.json["benchmarks"]:
+            name = run["name"]
+            self.assertEqual(run["time_unit"], "ns")
+            self.assertEqual(run["iterations"], 1)
+            self.assertGreater(run["ns"], 0, name)
+            self.assertAlmostEqual(run["real_time"] / run["ns"], 1, 9, name)
+            seconds = run["ns"] / 1e9
+            self.assertAlmostEqual(run["bytes_per_second"] / (run["bytes"] / seconds), 1, 6, name)
+            size = int(re.search(r"/(\d+)KiB/", name)[1]) * 1024
+            self.assertEqual(run["bytes"], run["ranges"] * size, name)
+            # Between a tape and a fantasy: a slip by 1000 is found.
+            self.assertTrue(0.01 < run["bytes"] / run["ns"] < 2000, (name, run))
+
+    def check_table_is_made_of_the_samples(self):
+        rates = {name: statistics.median(run["bytes"] / run["ns"] for run in samples.values())
+                 for name, samples in self.samples().items()}
+        checked = 0
+        state = None
+        for line in self.done.stdout.splitlines():
+            heading = re.match(r"(recycled|cold) on ", line)
+            if heading:
+                state = heading[1]
+            if line.startswith("  ratio to"):
+                state = None
+            cells = re.match(r"  (hpz_zero|memset|word64) +(.*)", line)
+            if state is None or not cells or "+-" not in line:
+                continue
+            printed = [float(value) for value in re.findall(r"([\d.]+) \+-", cells[2])]
+            self.assertEqual(len(printed), 2, line)
+            for size, value in zip(("4KiB", "64KiB"), printed):
+                measured = rates[f"{cells[1]}/{size}/{state}/4k"]
+                # Three digits are printed.
+                self.assertAlmostEqual(value / measured, 1, delta=0.006, msg=line)
+                checked += 1
+        self.assertEqual(checked, 12)
+
+    def check_nothing_faulted(self):
+        runs = [run for run in self.json["benchmarks"] if "release_populate" not in run["name"]]
+        faulted = [run["name"] for run in runs if run["page_faults"] > 0]
+        # The kernel may move a page now and then; it may not do so in every row.
+        self.assertLess(len(faulted), len(runs) / 20, faulted)
+
+    def check_warnings_say_what_to_do(self):
+        warnings = re.findall(r"(?m)^warning: (.*)", self.done.stdout)
+        self.assertTrue(any("show caches" in line for line in warnings), self.done.stdout)
+        for line in warnings:
+            self.assertRegex(line, r".+: .+")
+        self.assertIn("GB/s: decimal", self.done.stdout)
+
+
+class Runs(Folder):
+    def test_regret_and_marks(self):
+        done = bench("run", *TINY)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"regret +best kernel +GB/s +hpz_zero picks +hpz_zero "
+                                      r"+hpz_zero_cached\n  4KiB .*\d\.\d\d +\d\.\d\d\n")
+        self.assertRegex(done.stdout, r"(?m)^  \w+ +.*\* [\d.]+ \+-")
+
+    def test_only_what_was_asked_for(self):
+        done = bench("run", *TINY, "--kernel", "word64", "--reference", "memset",
+                     "--memory", "hot")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^  word64 ")
+        self.assertRegex(done.stdout, r"(?m)^  memset +1\.00 +1\.00$")
+        self.assertNotRegex(done.stdout, r"(?m)^  hpz_zero_cached ")
+
+    def test_fresh_is_named_as_what_it_is(self):
+        done = bench("run", *TINY, "--memory", "fresh", "--kernel", "memset")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("PAGE FAULT AND THE KERNEL'S CLEARING INCLUDED", done.stdout)
+
+    def test_one_mebibyte_is_called_cache(self):
+        done = bench("run", "--size", "1MiB", "--pages", "4k", "--memory", "hot", "--repetitions",
+                     "3", "--kernel", "memset")
+        self.assertRegex(done.stdout, r"warning: .*1MiB show caches and not memory: ")
+
+    def test_overhead(self):
+        done = bench("overhead", "--repetitions", "3", "--json", self.path("o.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"first hpz_zero of a process: [\d.]+ us")
+        with open(self.path("o.json"), encoding="utf-8") as file:
+            context = json.load(file)["context"]
+        self.assertGreater(float(context["first_call_us"]), 0)
+        self.assertGreater(float(context["init_us"]), 0)
+
+    def test_full_disk_is_a_failure(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([BENCH, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_json_may_be_a_pipe_but_is_then_not_replaced(self):
+        done = bench("run", *TINY, "--kernel", "memset", "--json", "/dev/null")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(os.path.isfile("/dev/null"))
+
+    def test_json_replaces_what_was_there(self):
+        target = self.path("x.json")
+        with open(target, "w", encoding="ascii") as file:
+            file.write("old")
+        done = bench("run", *TINY, "--kernel", "memset", "--json", target)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(target, encoding="utf-8") as file:
+            json.load(file)
+        self.assertEqual(self.files(), ["x.json"])
+
+
+class Signals(Folder):
+    def interrupted(self, number, *arguments):
+        process = subprocess.Popen(
+            [BENCH, "run", "--repetitions", "100000", "--json", self.path("x.json"), *arguments],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and process.poll() is None:
+                # Once there is memory to put back it has begun; a moment later it measures.
+                if self.files() and self.has_taken_memory(process.pid):
+                    break
+                time.sleep(0.02)
+            time.sleep(0.3)
+            self.assertIsNone(process.poll(), "ended by itself")
+            self.assertNotEqual(self.files(), [])
+            process.send_signal(number)
+            self.assertEqual(process.wait(60), -number)
+        finally:
+            process.kill()
+            process.wait()
+            process.stderr.close()
+        self.assertEqual(self.files(), [])
+
+    @staticmethod
+    def has_taken_memory(pid):
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            status = file.read()
+        kib = [int(found) for found in re.findall(r"(?:VmRSS|HugetlbPages):\s+(\d+)", status)]
+        return sum(kib) > 60 << 10
+
+    def test_term_leaves_no_file(self):
+        self.interrupted(signal.SIGTERM, "--set", "64MiB", "--pages", "4k", "--size", "4KiB")
+
+    def test_int_leaves_no_pages_reserved(self):
+        # More than are free, so that some must be reserved. That there are none left is checked by
+        # tearDown.
+        if not os.access(POOL, os.W_OK):
+            self.skipTest("no permission to reserve huge pages")
+        with open(os.path.join(os.path.dirname(POOL), "free_hugepages"), encoding="ascii") as file:
+            size = int(file.read()) * 2 + 64
+        self.interrupted(signal.SIGINT, "--set", f"{size}MiB", "--pages", "2m", "--size", "4KiB")
+
+
+class Tune(Folder):
+    def test_profile_is_what_the_library_reads(self):
+        profile = self.path("profile")
+        done = bench("tune", "--pages", "4k", "--set", "64MiB", "--seconds", "1", "--repetitions",
+                     "1", "--output", profile)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"HPZ_PROFILE={profile}", done.stdout)
+        self.assertEqual(self.files(), ["profile"])
+        with open(profile, encoding="ascii") as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "hpzero-profile 1")
+        self.assertLess(max(map(len, lines)), 256)
+        bands = [line.split() for line in lines if line.startswith(("cached ", "stream "))]
+        self.assertLessEqual(len(bands), 8)
+        for policy in ("cached", "stream"):
+            own = [band for band in bands if band[0] == policy]
+            self.assertEqual(own[-1][1], "max")
+
+        explained = bench("explain", "1GiB", env={**os.environ, "HPZ_PROFILE": profile}).stdout
+        self.assertIn(f"plan: profile {profile}", explained)
+        last = {policy: [band for band in bands if band[0] == policy][-1][2]
+                for policy in ("cached", "stream")}
+        self.assertIn(f"hpz_zero_cached(p, 1GiB): {last['cached']}\n", explained)
+        self.assertIn(f"hpz_zero_pages(p, 1GiB): {last['stream']}\n", explained)
+
+    def test_profile_alone_goes_to_standard_output(self):
+        done = bench("tune", "--pages", "4k", "--set", "4MiB", "--seconds", "1", "--repetitions",
+                     "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"\Ahpzero-profile 1\n(#.*\n)*cpu \S+\n"
+                                      r"(cached \S+ \w+\n)+(stream \S+ \w+\n)+probe \d+ \d+\n\Z")
+
+
+class SmallMachine(Folder):
+    """R-MEM 256M: without arguments it takes what is there, says so, and keeps its time."""
+
+    def group(self):
+        for base, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+                            ("/sys/fs/cgroup", "memory.max")):
+            folder = f"{base}/hpzero-bench-test-{os.getpid()}"
+            try:
+                os.mkdir(folder)
+            except OSError:
+                continue
+            self.addCleanup(os.rmdir, folder)
+            try:
+                with open(f"{folder}/{limit}", "w", encoding="ascii") as file:
+                    file.write("256M")
+                return folder
+            except OSError:
+                continue
+        return None
+
+    def test_default_run_fits_256_mebibytes(self):
+        group = self.group()
+        if group is None:
+            self.skipTest("no permission to make a memory cgroup")
+
+        def enter():
+            with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
+                file.write(str(os.getpid()))
+
+        done = bench(preexec_fn=enter)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"== 1\d\dMiB on 4 KiB pages")
+        self.assertIn("the memory cgroup limit", done.stdout)
+        self.assertLess(float(re.search(r"measured for ([\d.]+) s", done.stdout)[1]), 15)
+
+
+if __name__ == "__main__":
+    BENCH = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
