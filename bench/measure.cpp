@@ -35,7 +35,6 @@ Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
                    double clock_cost_ns) {
   Sample sample;
   const size_t ranges = row.ranges(cell, shape.ranges);
-  const double calling_ns = row.calling_ns(cell.size);
   // Whatever the row allocates to prepare itself, it does now and not among the sections.
   const std::vector<void *> *next = &walk.next(ranges);
   row.prepare(*next, cell.size);
@@ -63,13 +62,12 @@ Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
   sample.ranges = ranges * sample.sections;
   sample.bytes = sample.ranges * cell.size;
   sample.clock_ns = clock_cost_ns * static_cast<double>(sample.sections);
-  sample.calling_ns = calling_ns * static_cast<double>(sample.ranges);
   // A correction that takes more than half away corrects nothing: keep what was read.
-  const double corrected = ns - sample.clock_ns - sample.calling_ns;
+  const double corrected = ns - sample.clock_ns;
   if (corrected > ns / 2) {
     sample.ns = corrected;
   } else {
-    sample.clock_ns = sample.calling_ns = 0;
+    sample.clock_ns = 0;
     sample.ns = std::max(ns, 1.0);
   }
   return sample;

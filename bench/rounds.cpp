@@ -33,7 +33,6 @@ void set_counters(benchmark::State &state, const Sample &sample) {
   count("ranges", static_cast<double>(sample.ranges));
   count("sections", static_cast<double>(sample.sections));
   count("subtracted_clock_ns", sample.clock_ns);
-  count("subtracted_calling_ns", sample.calling_ns);
   count("page_faults", static_cast<double>(sample.faults));
   count("preempted", static_cast<double>(sample.preempted));
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));

@@ -12,11 +12,10 @@ namespace hpz::bench {
 // One measurement, as raw as it was taken: rates are computed from it, never stored.
 struct Sample {
   uint64_t bytes = 0;      // cleared
-  double ns = 0;           // in which, clock_ns and calling_ns already subtracted
+  double ns = 0;           // in which, clock_ns already subtracted
   uint64_t ranges = 0;     // calls, or pages of batches
   uint64_t sections = 0;   // how often the clock was read for it
   double clock_ns = 0;     // subtracted for reading the clock
-  double calling_ns = 0;   // subtracted for finding kernels by name
   uint64_t faults = 0;     // page faults while it was taken
   uint64_t preempted = 0;  // involuntary context switches while it was taken
 };

@@ -38,8 +38,7 @@ class SizeList {
 };
 
 double subtracted_part(const Sample &sample) {
-  const double subtracted = sample.clock_ns + sample.calling_ns;
-  return subtracted / (subtracted + sample.ns);
+  return sample.clock_ns / (sample.clock_ns + sample.ns);
 }
 
 bool is_zero_only(const Cell &cell) {

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "bench/clock.h"
 #include "bench/memory.h"
 #include "bench/plan.h"
 #include "bench/refusal.h"
@@ -39,49 +38,18 @@ class PolicyRow : public Row {
   Call call_;
 };
 
-// A kernel is called by name, and finding the name costs as much as clearing 1 KiB. Three ways keep
-// that out of the figure: from kNameIsNothingBytes on it is nothing; kernels with one lane and no
-// fence do the same thing page after page in one call of hpz_zero_pages_with; for the others it is
-// measured and subtracted, exactly, because their fence ends each call.
+// A kernel is called by name, which the library finds again at once where it is the one named last:
+// the call costs about what that of a policy does.
 class KernelRow : public Row {
  public:
-  explicit KernelRow(const hpz_kernel_info &info)
-      : Row(info.id, info.id, RowKind::kKernel),
-        kernel_(info.id),
-        is_plain_(info.lanes <= 1 && (info.flags & HPZ_KERNEL_NEEDS_FENCE) == 0) {}
+  explicit KernelRow(const char *id) : Row(id, id, RowKind::kKernel), kernel_(id) {}
 
   void clear(const std::vector<void *> &ranges, uint64_t size) override {
-    if (is_plain_ && size < kNameIsNothingBytes) {
-      check(hpz_zero_pages_with(kernel_, ranges.data(), ranges.size(), size), kernel_);
-      return;
-    }
     for (void *const range : ranges) check(hpz_zero_with(kernel_, range, size), kernel_);
   }
 
-  double calling_ns(uint64_t size) override {
-    if (is_plain_ || size >= kNameIsNothingBytes) return 0;
-    if (name_ns_ < 0) name_ns_ = measure_name_ns();
-    return name_ns_;
-  }
-
  private:
-  static constexpr uint64_t kNameIsNothingBytes = 64 * kKiB;
-
-  double measure_name_ns() const {
-    constexpr int kCalls = 2000;
-    constexpr int kRepeats = 9;
-    double least = 1e9;
-    for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      const uint64_t begin = now_ns();
-      for (int i = 0; i < kCalls; ++i) check(hpz_zero_with(kernel_, nullptr, 0), kernel_);
-      least = std::min(least, static_cast<double>(now_ns() - begin) / kCalls);
-    }
-    return least;
-  }
-
   const char *kernel_;
-  bool is_plain_;
-  double name_ns_ = -1;
 };
 
 // Scattered pages, a batch at a time. kernel: NULL means hpz_zero_pages.
@@ -198,7 +166,7 @@ Rows make_rows() {
   rows.push_back(std::make_unique<PolicyRow>("hpz_zero_stream", hpz_zero_stream));
   const std::vector<hpz_kernel_info> kernels = all_kernels();
   for (const hpz_kernel_info &kernel : kernels) {
-    if (kernel.missing == nullptr) rows.push_back(std::make_unique<KernelRow>(kernel));
+    if (kernel.missing == nullptr) rows.push_back(std::make_unique<KernelRow>(kernel.id));
   }
   rows.push_back(std::make_unique<BatchRow>(nullptr));
   for (const hpz_kernel_info &kernel : kernels) {

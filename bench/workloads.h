@@ -45,8 +45,6 @@ class Row {
   // Untimed, before each clear.
   virtual void prepare(const std::vector<void *> &, uint64_t) {}
   virtual void clear(const std::vector<void *> &ranges, uint64_t size) = 0;
-  // Untimed and once: time per range that belongs to the way of calling, not to the row.
-  virtual double calling_ns(uint64_t) { return 0; }
 
  private:
   std::string id_, title_;
