@@ -19,11 +19,11 @@ struct CacheSizes {  // bytes of one instance, 0 where unknown
 struct Tuning {
   enum class Plain : uint8_t {
     kMemset,  // nothing known: trust the C library
-    kUpToL1,  // plain stores lead in L1 only, the string instruction beyond
-    kUpToL2,  // plain stores lead up to most of L2
+    kUpToL1,  // ordinary stores lead in L1 only, the string instruction beyond
+    kUpToL2,  // ordinary stores lead up to most of L2
   };
   Plain plain = Plain::kMemset;
-  const char *name = "unknown CPU";  // for the plan's source line
+  const char *name = "a CPU without measured bands";  // for the plan's source line
 };
 
 struct Cpu {
@@ -39,7 +39,7 @@ Cpu detect_cpu() noexcept;
 std::span<const Kernel> kernels() noexcept;             // in order of preference within a role
 std::span<const char *const> feature_names() noexcept;  // index = bit
 Tuning tuning(FeatureSet features) noexcept;
-uint32_t block_bytes(const Kernel &kernel) noexcept;  // natural store unit on this CPU
+uint32_t block_bytes(const Kernel &kernel) noexcept;  // what one step clears, on this CPU
 
 void store_fence() noexcept;  // orders weakly ordered stores before everything after
 

@@ -20,11 +20,11 @@ using KernelFn = void (*)(void *const *lanes, size_t count, size_t len) noexcept
 using FeatureSet = uint64_t;  // bits numbered by position in features.def
 
 enum Role : uint32_t {
-  kNoRole = 0,   // listed, measured and forceable, never chosen
-  kCached = 1,   // ordinary stores: the lines stay in cache
-  kBulk = 2,     // long extents that fit a cache; lane count 1 where it must see all of it
-  kStream = 4,   // past the caches
-  kLibrary = 8,  // the C library's own: the choice where nothing is known
+  kNoRole = 0,  // listed, measured and forceable, never chosen
+  kCached = 1,  // ordinary stores: the lines stay in cache
+  kBulk = 2,    // long extents that fit a cache; lane count 1 where it must see all of it
+  kStream = 4,  // past the caches
+  kLibc = 8,    // the C library's own: for short ranges, and where nothing is known
 };
 
 enum KernelFlag : uint32_t {
@@ -36,11 +36,11 @@ struct Kernel {
   const char *id;
   const char *summary;
   KernelFn fn;
-  FeatureSet needs;           // may run only where all of these are there
-  FeatureSet avoid;           // should not run where any of these is there
-  uint32_t roles;             // Role bits
-  uint32_t flags;             // KernelFlag bits
-  uint32_t lanes;             // how many slices of one range it wants, 1 to kMaxLanes
+  FeatureSet needs;  // may run only where all of these are there
+  FeatureSet avoid;  // should not run where any of these is there
+  uint32_t roles;    // Role bits
+  uint32_t flags;    // KernelFlag bits
+  uint32_t lanes;    // how many slices of one range it wants; its loop may take them in groups
   uint64_t lanes_from_bytes;  // shorter ranges stay whole
 };
 

@@ -41,7 +41,7 @@ PolicyBands build_bands(const std::vector<SizeRates> &recycled, const std::vecto
 
 const std::string &band_kernel(const std::vector<Band> &bands, uint64_t size);
 
-// Where hpz_zero asks the cache: [from, upto). Below it follows the cached bands, from upto on the
+// Where hpz_zero asks the cache: [from, upto]. Below it follows the cached bands, above the
 // stream bands.
 struct ProbeRange {
   uint64_t from_bytes = 0, upto_bytes = 0;

@@ -27,6 +27,10 @@ struct Note {
 
 Note notes[kMaxNotes];
 
+// What ends the program from outside, a closed pipe and a fault of our own among it.
+constexpr int kEndings[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM,
+                            SIGXCPU, SIGABRT, SIGBUS, SIGSEGV, SIGILL,  SIGFPE};
+
 // Only async-signal-safe calls from here to the handler.
 
 long read_number(const char *path) {
@@ -96,10 +100,10 @@ void install_cleanup_handler() {
   action.sa_handler = cleanup_handler;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+  for (const int number : kEndings) {
     sigaddset(&action.sa_mask, number);
   }
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+  for (const int number : kEndings) {
     struct sigaction before;
     // Whoever started us with a signal ignored (nohup) meant it.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;

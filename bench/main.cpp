@@ -3,10 +3,14 @@
 // hpzero-bench: finds the subcommand, and turns what it throws into a sentence and an exit code.
 #include <hpzero/hpzero.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "bench/cleanup.h"
 #include "bench/experiment.h"
@@ -84,10 +88,24 @@ int run(const std::vector<std::string_view> &arguments) {
   return experiment.run(options);
 }
 
+// Google Benchmark takes each of its flags from a variable, too, before main; some of them end the
+// program, others break the rounds. Starts again without them.
+void drop_foreign_settings(char **argv) {
+  std::vector<std::string> names;
+  for (char **variable = environ; *variable != nullptr; ++variable) {
+    const std::string entry(*variable);
+    if (entry.starts_with("BENCHMARK_")) names.push_back(entry.substr(0, entry.find('=')));
+  }
+  if (names.empty()) return;
+  for (const std::string &name : names) unsetenv(name.c_str());
+  execv("/proc/self/exe", argv);
+}
+
 }  // namespace
 }  // namespace hpz::bench
 
 int main(int argc, char **argv) {
+  hpz::bench::drop_foreign_settings(argv);
   int code = hpz::bench::kExitFailed;
   try {
     code = hpz::bench::run({argv + std::min(argc, 1), argv + argc});

@@ -41,7 +41,7 @@ constexpr size_t kSizes[] = {1, 8, 16, 32, 64, 96, 128, 192, 255};
 
 constexpr size_t kCalls = 2000;
 
-// Calls per nanosecond are compared, so both sides go through the same kind of call: a pointer that
+// Nanoseconds per call are compared, so both sides go through the same kind of call: a pointer that
 // the compiler cannot see through. memset itself is called, not the library's row of that name,
 // whose cost is finding the row.
 Sample take(const Callee &callee, size_t size, double clock_cost_ns) {

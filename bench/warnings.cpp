@@ -92,7 +92,7 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
   }
   if (!short_sections.empty()) {
     warnings.push_back("at " + short_sections.text() +
-                       " reading the clock or finding the kernel was more than 5 % of what was "
+                       " reading the clock was more than 5 % of what was "
                        "timed, and was subtracted: trust differences under 5 % there only when "
                        "'hpzero-bench overhead' or a second run confirms them");
   }

@@ -31,7 +31,9 @@ target_link_libraries(hpzero_flags INTERFACE hpzero_warnings)
 # Undefined symbols are errors, so that a need for the C++ run-time library or another
 # undeclared dependency fails the build. Exception: clang leaves the run-time of its sanitizers to
 # the executable.
-set(hpzero_link_options -Wl,--version-script=${PROJECT_SOURCE_DIR}/lib/hpzero.map)
+# -z now: the dynamic linker needs 3 KiB of stack when it binds a call late, which a signal handler
+# that makes the first call may not have.
+set(hpzero_link_options -Wl,--version-script=${PROJECT_SOURCE_DIR}/lib/hpzero.map -Wl,-z,now)
 if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND (HPZERO_SANITIZE OR HPZERO_FUZZ)))
   list(APPEND hpzero_link_options -Wl,-z,defs)
 endif()

@@ -5,6 +5,9 @@
 // are measured against, and the streaming kernel of an instruction set that has none of its own
 // (there it may be an ordinary store). Static dispatch: dynamic dispatch would need libhwy and with
 // it the C++ run-time library.
+//
+// Wins on cold memory, at the rate of the hand-written kernels from 64 KiB on where one stream
+// fills the memory path; loses where lanes matter (scattered pages) and on lines that sit in cache.
 #if defined(__x86_64__)
 // Highway has no vectors for the x86-64 baseline: SSE2 alone is compiled to byte loops. Its lowest
 // vector target is SSSE3, which this kernel's row therefore needs (hwy_baseline).

@@ -5,7 +5,7 @@
  *
  * Output structs: the caller sets size (the _INIT macros do); the library writes min(size, its own)
  * bytes, zeroes the rest and leaves size as it was. Strings live as long as the process. Thread
- * rule for all calls: any thread; not async-signal-safe. */
+ * rule for all calls: any thread; not async-signal-safe. All of it since 0.1.0. */
 #ifndef HPZERO_KERNELS_H
 #define HPZERO_KERNELS_H
 
@@ -14,10 +14,10 @@
 HPZ_EXTERN_C_BEGIN
 
 /* What a kernel is for: hpz_kernel_info.roles. */
-#define HPZ_ROLE_CACHED UINT32_C(0x1)  /* ordinary stores: the lines stay in cache */
-#define HPZ_ROLE_BULK UINT32_C(0x2)  /* long extents that fit a cache */
-#define HPZ_ROLE_STREAM UINT32_C(0x4)  /* past the caches */
-#define HPZ_ROLE_LIBRARY UINT32_C(0x8) /* the C library's: chosen where nothing is known */
+#define HPZ_ROLE_CACHED UINT32_C(0x1) /* ordinary stores: the lines stay in cache */
+#define HPZ_ROLE_BULK UINT32_C(0x2)   /* long extents that fit a cache */
+#define HPZ_ROLE_STREAM UINT32_C(0x4) /* past the caches */
+#define HPZ_ROLE_LIBC UINT32_C(0x8)   /* the C library's own */
 
 /* hpz_kernel_info.flags: weakly ordered stores; the library adds the fence. */
 #define HPZ_KERNEL_NEEDS_FENCE UINT32_C(0x1)
@@ -29,7 +29,7 @@ struct hpz_kernel_info {
   const char *missing;  /* features that this CPU lacks, comma-separated; NULL if usable */
   uint32_t roles;       /* HPZ_ROLE_* */
   uint32_t flags;       /* HPZ_KERNEL_* */
-  uint32_t block_bytes; /* natural store unit on this CPU */
+  uint32_t block_bytes; /* what one step clears, on this CPU */
   uint32_t lanes;       /* slices that one long range is cut into, to be cleared interleaved */
   const char *avoided;  /* quirks of this CPU for which the plan passes it over; NULL if none */
   uint64_t lanes_from_bytes; /* shorter ranges are cleared as one slice */
@@ -38,7 +38,7 @@ struct hpz_kernel_info {
 #define HPZ_KERNEL_INFO_INIT \
   { sizeof(struct hpz_kernel_info), NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0 }
 
-enum hpz_policy {
+enum hpz_policy HPZ_ENUM_BASE {
   HPZ_POLICY_AUTO = 0,   /* hpz_zero */
   HPZ_POLICY_CACHED = 1, /* hpz_zero_cached */
   HPZ_POLICY_STREAM = 2  /* hpz_zero_stream, hpz_zero_pages */

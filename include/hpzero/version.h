@@ -25,10 +25,13 @@
 #define HPZ_NOEXCEPT noexcept
 #define HPZ_EXTERN_C_BEGIN extern "C" {
 #define HPZ_EXTERN_C_END }
+/* What C makes of an enum: in C++ any number is then a value of it, which a C caller may pass. */
+#define HPZ_ENUM_BASE : unsigned int
 #else
 #define HPZ_NOEXCEPT
 #define HPZ_EXTERN_C_BEGIN
 #define HPZ_EXTERN_C_END
+#define HPZ_ENUM_BASE
 #endif
 
 #define HPZ_API __attribute__((visibility("default")))

@@ -9,9 +9,12 @@
  *    afterwards is not seen before the zeroes are (kernels with weakly ordered stores are followed
  *    by a fence).
  *  - Thread rule: any thread, any time; lock-free and async-signal-safe. The first call in the
- *    process asks the CPU what it can do, by its own instructions: no file is opened, no memory
- *    allocated, no lock taken. hpz_init is not needed before it.
- *  - A fault (unmapped, read-only, truncated) is a signal, as with memset.
+ *    process asks the CPU what it can do, by its own instructions, and reads the environment: no
+ *    file is opened, no memory allocated, no lock taken; it wants 4 KiB of stack more than memset.
+ *    hpz_init is not needed before it.
+ *  - A fault (unmapped, read-only, truncated) is a signal, as with memset. A range that wraps
+ *    around the address space is -EINVAL where there is a result, and undefined where there is
+ * none.
  *  - Ordinary write-back memory only. On device, write-combining or uncached mappings use
  *    hpz_zero_with("word64", ...), which makes aligned 8-byte ordinary stores alone when dst and
  *    len are multiples of 64.
@@ -25,10 +28,10 @@ HPZ_EXTERN_C_BEGIN
 
 /* hpz_zero never times a memory access. For threads that forbid RDTSC after the start
  * (PR_SET_TSC, strict seccomp), where the cache probe of hpz_zero would be fatal. Must be given
- * before the first call of hpz_zero in such a thread. */
+ * before the first call of hpz_zero in such a thread. Since 0.1.0. */
 #define HPZ_INIT_NO_PROBE UINT32_C(0x1)
 
-/* Zero bytes mean the default. */
+/* A field that is 0 or NULL means its default. Since 0.1.0. */
 struct hpz_init_options {
   size_t size;         /* of this struct, filled by HPZ_INIT_OPTIONS_INIT */
   uint32_t flags;      /* HPZ_INIT_*, or 0 */
@@ -43,20 +46,21 @@ struct hpz_init_options {
  * reads the profile, calibrates the cache probe and publishes the resulting plan. Optional: without
  * it the plan of the first call stays. Call it before a sandbox closes: it opens files and
  * allocates memory, and nothing else in this header ever does. May be called again, with other
- * options.
+ * options; what each distinct outcome takes, under 1 KiB, is never freed, since readers may hold
+ * it.
  *
  * options: NULL means defaults.
- * Result: 0; -EINVAL for a struct or flags that this version does not know, nothing changed. If
- * options->profile names a file that cannot be used: -errno of opening or reading it, -EBADMSG for
- * what is no profile, -ENODEV for a profile of another CPU; the automatic plan is then in force,
- * and hpz_plan_info_get says why. A bad file named by HPZ_PROFILE is not an error: the automatic
- * plan is in force, and hpz_plan_info_get says why. Thread rule: any thread; not async-signal-safe.
- * Since 0.1.0. */
+ * Result: 0; -EINVAL for a struct or flags that this version does not know, -ENOMEM: nothing
+ * changed. If options->profile names a file that cannot be used: -errno of opening or reading it,
+ * -EFBIG above 64 KiB, -EBADMSG for what is no profile, -ENODEV for a profile of another CPU; the
+ * automatic plan is then in force, and hpz_plan_info_get says why. A bad file named by HPZ_PROFILE
+ * is not an error: the automatic plan is in force, and hpz_plan_info_get says why.
+ * Thread rule: any thread; not async-signal-safe. Since 0.1.0. */
 HPZ_API int hpz_init(const struct hpz_init_options *options) HPZ_NOEXCEPT;
 
 /* Clears like memset(dst, 0, len), by the kernel that suits the length and, between
- * probe_from_bytes and probe_upto_bytes of hpz_plan_info, the present place of the memory: one
- * timed read-modify-write inside the range tells cached memory from memory that is not. Since
+ * probe_from_bytes and probe_upto_bytes of hpz_plan_info, the present place of the memory: one or
+ * two timed read-modify-writes inside the range tell cached memory from memory that is not. Since
  * 0.1.0. */
 HPZ_API void hpz_zero(void *dst, size_t len) HPZ_NOEXCEPT;
 

@@ -45,7 +45,7 @@ constexpr uint64_t kProbeFrom = 256 * kKiB;
 
 Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
                          const CacheSizes &caches, const Tuning &tuning) noexcept {
-  const Kernel *const library = best_of_role(table, features, kLibrary);
+  const Kernel *const library = best_of_role(table, features, kLibc);
   const Kernel *const plain = best_of_role(table, features, kCached);
   const Kernel *const bulk = best_of_role(table, features, kBulk);
   const Kernel *const stream = best_of_role(table, features, kStream);
@@ -69,7 +69,7 @@ Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
   selection.stream.append(known ? kStreamAbove : kStreamAboveUnknown, *library);
   selection.stream.append(kNoLimit, *stream);
   selection.probe_from = kProbeFrom;
-  selection.auto_stream_from = cache_holds;
+  selection.probe_upto = cache_holds;
   return selection;
 }
 

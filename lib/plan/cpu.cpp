@@ -4,6 +4,8 @@
 #include "lib/plan/cpu.h"
 
 #include <cpuinfo.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,9 +47,18 @@ FeatureSet bit_of(const char *name) noexcept {
 // On arm64 a masked /sys makes cpuinfo_initialize print three lines that cannot be turned off (as
 // of 2022-06), and with an empty /proc/cpuinfo it counts 0 processors: look before calling it.
 // Delete when the log level can be set.
+// It prints, too, where it cannot open files or allocate: both are tried out first.
 bool may_ask_cpuinfo() noexcept {
-  return access("/sys/devices/system/cpu/possible", R_OK) == 0 &&
-         access("/sys/devices/system/cpu/present", R_OK) == 0 && access("/proc/cpuinfo", R_OK) == 0;
+  for (const char *const file :
+       {"/sys/devices/system/cpu/possible", "/sys/devices/system/cpu/present", "/proc/cpuinfo"}) {
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    close(fd);
+  }
+  constexpr size_t kMoreThanItTakes = size_t{1} << 20;
+  void *const memory = malloc(kMoreThanItTakes);
+  free(memory);
+  return memory != nullptr;
 }
 
 void fill_in(uint64_t &size, const cpuinfo_cache *cache) noexcept {

@@ -7,9 +7,13 @@
 namespace hpz {
 namespace {
 
+// Longer ones mean nothing, and would only cost the first call its time.
+constexpr size_t kMaxValueBytes = 4096;
+
 const char *value_of(const char *name) noexcept {
   const char *const value = secure_getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
+  if (value == nullptr || *value == '\0') return nullptr;
+  return strnlen(value, kMaxValueBytes) < kMaxValueBytes ? value : nullptr;
 }
 
 }  // namespace

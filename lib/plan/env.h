@@ -14,7 +14,8 @@ struct Environment {
   const char *profile = nullptr;      // HPZ_PROFILE: path, looked at by hpz_init only
 };
 
-// secure_getenv: a set-uid program is not steered by its caller. An empty value counts as unset.
+// secure_getenv: a set-uid program is not steered by its caller. An empty value counts as unset,
+// and so does one of 4 KiB or more.
 Environment read_environment() noexcept;
 
 // Bits of the features in a comma-separated list; unknown is set to whether a name was not found.

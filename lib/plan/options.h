@@ -14,7 +14,8 @@ namespace hpz {
 // is not, or size cannot be that of such a struct.
 template <class T> bool read_options(const void *from, size_t size, T &out) noexcept {
   constexpr size_t kLargest = 4096;  // no struct of ours comes near; a wild size is not walked
-  if (size < sizeof(size_t) || size > kLargest) return false;
+  // Fields end where others of their alignment begin: any other size would cut one.
+  if (size < sizeof(size_t) || size > kLargest || size % alignof(T) != 0) return false;
   const auto *const bytes = static_cast<const unsigned char *>(from);
   for (size_t i = sizeof(T); i < size; ++i) {
     if (bytes[i] != 0) return false;

@@ -14,6 +14,9 @@ namespace hpz {
 
 inline constexpr uint32_t kMaxBands = 8;
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
+// The probe touches two neighbouring pages in the middle of the range: shorter ones are never
+// probed.
+inline constexpr uint64_t kSmallestProbe = 16 * 1024;
 
 struct Band {
   uint64_t upto = 0;  // lengths up to this, inclusive
@@ -39,10 +42,12 @@ struct Bands {
 struct Selection {
   Bands cached;
   Bands stream;
-  // hpz_zero: by the memory's present place from probe_from up to auto_stream_from, both inclusive;
-  // cached below, stream above. probe_from == auto_stream_from: no probe.
+  // hpz_zero: by the memory's present place from probe_from to probe_upto, both inclusive; cached
+  // below, stream above. Equal: no probe.
   uint64_t probe_from = kNoLimit;
-  uint64_t auto_stream_from = kNoLimit;
+  uint64_t probe_upto = kNoLimit;
+
+  bool probes() const noexcept { return probe_from < probe_upto; }
   friend bool operator==(const Selection &, const Selection &) = default;
 };
 

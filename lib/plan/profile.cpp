@@ -119,16 +119,13 @@ class Parser {
   ProfileError parse_probe(string_view &line, Selection &out) noexcept {
     if (has_probe_) return {-EBADMSG, 0, "second probe line"};
     has_probe_ = true;
-    // The probe needs lines of two neighbouring pages inside the range; it has no use on anything
-    // smaller.
-    constexpr uint64_t kSmallestProbe = 16 * 1024;
     uint64_t from = 0, upto = 0;
     if (!parse_number(next_word(line), from) || !parse_number(next_word(line), upto)) {
       return {-EBADMSG, 0, "no number of bytes"};
     }
     if (from < kSmallestProbe || upto < from) return {-EBADMSG, 0, "impossible probe range"};
     out.probe_from = from;
-    out.auto_stream_from = upto;
+    out.probe_upto = upto;
     return {};
   }
 

@@ -42,7 +42,7 @@ const Kernel *usable_kernel(const char *id, int &error) {
     }
     g_named_last.store(kernel, std::memory_order_relaxed);
   }
-  if (missing_features(*kernel, settled_plan().cpu.features) != 0) {
+  if (missing_features(*kernel, settled_features()) != 0) {
     error = -EOPNOTSUPP;
     return nullptr;
   }

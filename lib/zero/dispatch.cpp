@@ -2,7 +2,6 @@
 #include "lib/zero/dispatch.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +35,8 @@ void run_pages(const Plan &plan, void *const *pages, size_t count, size_t page_b
 
 void run_auto(const Plan &plan, void *dst, size_t len) noexcept {
   const Selection &choice = plan.selection;
-  if (len < choice.probe_from) return run_cached(plan, dst, len);
-  if (len > choice.auto_stream_from) return run_stream(plan, dst, len);
+  if (len > choice.probe_upto) return run_stream(plan, dst, len);
+  if (len < choice.probe_from || !choice.probes()) return run_cached(plan, dst, len);
   const uint64_t ticks = probe::calibrated_threshold(has_fine_counter(plan.cpu.features));
   if (ticks == probe::kUnusable || !probe::misses_cache(dst, len, ticks)) {
     return run_cached(plan, dst, len);
@@ -56,15 +55,17 @@ struct ProfileOutcome {
   Selection selection;
 };
 
-void detect_into(Plan &plan) noexcept {
+// What the CPU offers, less what the environment takes away of it.
+void detect_into(Plan &plan, const Environment &env, bool ask_cpuinfo) noexcept {
   plan.entries = kEntries;
   plan.cpu = detect_cpu();
+  if (ask_cpuinfo) refine_by_cpuinfo(plan.cpu);
+  bool unknown = false;
+  plan.cpu.features &= ~parse_features(env.cpu_disable, feature_names(), unknown);
 }
 
-// Chooses among what plan.cpu offers and the environment leaves of it, and writes down why.
+// Chooses among what plan.cpu offers, and writes down why.
 void choose(const Environment &env, const ProfileOutcome &profile, Plan &plan) noexcept {
-  bool unknown_features = false;
-  plan.cpu.features &= ~parse_features(env.cpu_disable, feature_names(), unknown_features);
   const FeatureSet features = plan.cpu.features;
 
   const Kernel *forced = find_kernel(kernels(), env.kernel);
@@ -86,40 +87,59 @@ void choose(const Environment &env, const ProfileOutcome &profile, Plan &plan) n
   } else {
     source << "built-in for " << tune.name;
   }
-  if (refusal != nullptr) source << "; HPZ_KERNEL=" << env.kernel << " ignored: " << refusal;
+  // The reason before the value: what is cut off at the end of the buffer is the value's.
   if (profile.path != nullptr && !has_profile) {
-    source << "; profile " << profile.path << " ignored: ";
+    source << "; profile ignored (";
     if (profile.status.line != 0) source << "line " << uint64_t{profile.status.line} << ' ';
-    source << profile.status.reason;
+    source << profile.status.reason << "): " << profile.path;
   }
+  if (refusal != nullptr) source << "; HPZ_KERNEL ignored (" << refusal << "): " << env.kernel;
   if (env.cpu_disable != nullptr) {
-    source << "; HPZ_CPU_DISABLE=" << env.cpu_disable;
-    if (unknown_features) source << " (unknown names in it ignored)";
+    bool has_unknown = false;
+    parse_features(env.cpu_disable, feature_names(), has_unknown);
+    source << (has_unknown ? "; HPZ_CPU_DISABLE (unknown names in it ignored): "
+                           : "; HPZ_CPU_DISABLE: ")
+           << env.cpu_disable;
   }
 }
 
-void load_profile(const char *path, const Cpu &cpu, ProfileOutcome &out) noexcept {
+const char *reason_of(int error) noexcept {
+  switch (-error) {
+    case ENOENT:
+      return "no such file";
+    case EACCES:
+      return "no permission";
+    case EFBIG:
+      return "larger than 64 KiB";
+    case EBADMSG:
+      return "no regular file";
+    default:
+      return "cannot be read";
+  }
+}
+
+// False: no memory.
+bool load_profile(const char *path, const Cpu &cpu, ProfileOutcome &out) noexcept {
   out.path = path;
   char *const buffer = static_cast<char *>(malloc(kMaxProfileBytes));
-  if (buffer == nullptr) {
-    out.status = {-ENOMEM, 0, "no memory"};
-    return;
-  }
+  if (buffer == nullptr) return false;
   const long size = read_profile(path, buffer);
   if (size < 0) {
-    out.status = {static_cast<int>(size), 0,
-                  "cannot be read, or is no regular file of 64 KiB at most"};
+    const int error = static_cast<int>(size);
+    out.status = {error, 0, reason_of(error)};
   } else {
     out.status = parse_profile({buffer, static_cast<size_t>(size)}, kernels(), cpu.features,
                                cpu.identity, out.selection);
   }
   free(buffer);
+  return true;
 }
 
 // --- Publishing it -----------------------------------------------------------------------------
 
 constinit Plan g_first_plan = {};
-constinit std::atomic<bool> g_first_plan_claimed{false};
+// A word: exchanging a byte needs libatomic on some instruction sets.
+constinit std::atomic<uint32_t> g_first_plan_claimed{0};
 
 // Everything that hpz_init ever published, so that a reader may keep what it has loaded and leak
 // checkers find it; equal plans are not stored twice, which bounds the list.
@@ -134,9 +154,10 @@ extern const Plan kTrampolines;
 // Computed by everyone who comes before it is published, in memory of their own: nobody waits,
 // which makes the first call safe in a signal handler that interrupted the first call.
 const Plan &make_first_plan(Plan &scratch) noexcept {
-  detect_into(scratch);
-  choose(read_environment(), {}, scratch);
-  if (!g_first_plan_claimed.exchange(true, std::memory_order_acq_rel)) {
+  const Environment env = read_environment();
+  detect_into(scratch, env, false);
+  choose(env, {}, scratch);
+  if (g_first_plan_claimed.exchange(1, std::memory_order_acq_rel) == 0) {
     g_first_plan = scratch;
     const Plan *expected = &kTrampolines;  // hpz_init may have been faster
     g_plan.compare_exchange_strong(expected, &g_first_plan, std::memory_order_acq_rel);
@@ -174,51 +195,62 @@ const Plan *find_published(const Plan &plan) noexcept {
   return nullptr;
 }
 
+// The plan as part of the list; null: no memory.
+const Plan *store(const Plan &plan) noexcept {
+  if (const Plan *const known = find_published(plan); known != nullptr) return known;
+  void *const memory = malloc(sizeof(PublishedPlan));
+  if (memory == nullptr) return nullptr;
+  auto *const node = new (memory) PublishedPlan{plan, g_published.load(std::memory_order_relaxed)};
+  while (!g_published.compare_exchange_weak(node->next, node, std::memory_order_acq_rel)) {
+  }
+  return &node->plan;
+}
+
 }  // namespace
 
 constinit std::atomic<const Plan *> g_plan{&kTrampolines};
 
-const Plan &settled_plan() noexcept {
-  for (;;) {
-    const Plan &plan = current_plan();
-    if (&plan != &kTrampolines) return plan;
+const Plan *settled_plan() noexcept {
+  if (&current_plan() == &kTrampolines) {
     Plan scratch = {};
     make_first_plan(scratch);
-    if (&current_plan() == &kTrampolines) sched_yield();  // another thread is copying it just now
+    // Somebody is copying it just now, or has been stopped for good while doing so (by siglongjmp
+    // out of a handler, by fork in another thread): never wait for them.
+    if (&current_plan() == &kTrampolines) {
+      const Plan *const plan = store(scratch);
+      if (plan == nullptr) return nullptr;
+      const Plan *expected = &kTrampolines;
+      g_plan.compare_exchange_strong(expected, plan, std::memory_order_acq_rel);
+    }
   }
+  return &current_plan();
+}
+
+FeatureSet settled_features() noexcept {
+  const Plan &plan = current_plan();
+  if (&plan != &kTrampolines) return plan.cpu.features;
+  Plan scratch = {};
+  return make_first_plan(scratch).cpu.features;
 }
 
 int publish_refined_plan(const char *profile, bool may_probe) noexcept {
-  Plan plan = {};
-  detect_into(plan);
-  refine_by_cpuinfo(plan.cpu);
-
-  // The profile is judged by what the environment leaves of the CPU, as everything else is.
   const Environment env = read_environment();
-  Cpu left = plan.cpu;
-  bool unknown = false;
-  left.features &= ~parse_features(env.cpu_disable, feature_names(), unknown);
+  Plan plan = {};
+  detect_into(plan, env, true);
   ProfileOutcome outcome;
   const char *const path = profile != nullptr ? profile : env.profile;
-  if (path != nullptr) load_profile(path, left, outcome);
+  if (path != nullptr && !load_profile(path, plan.cpu, outcome)) return -ENOMEM;
   choose(env, outcome, plan);
 
   if (may_probe) {
     probe::calibrated_threshold(has_fine_counter(plan.cpu.features));
   } else {
-    plan.selection.probe_from = plan.selection.auto_stream_from;
+    plan.selection.probe_from = plan.selection.probe_upto;
   }
 
-  const Plan *publish = find_published(plan);
-  if (publish == nullptr) {
-    auto *const node = static_cast<PublishedPlan *>(malloc(sizeof(PublishedPlan)));
-    if (node == nullptr) return -ENOMEM;
-    new (node) PublishedPlan{plan, g_published.load(std::memory_order_relaxed)};
-    while (!g_published.compare_exchange_weak(node->next, node, std::memory_order_acq_rel)) {
-    }
-    publish = &node->plan;
-  }
-  g_plan.store(publish, std::memory_order_release);
+  const Plan *const stored = store(plan);
+  if (stored == nullptr) return -ENOMEM;
+  g_plan.store(stored, std::memory_order_release);
   return profile != nullptr ? outcome.status.error : 0;
 }
 

@@ -37,8 +37,11 @@ inline const Plan &current_plan() noexcept {
 }
 
 // The plan in force, made now if there was none. Unlike current_plan() it is never the
-// trampolines'; its strings live as long as the process.
-const Plan &settled_plan() noexcept;
+// trampolines'; its strings live as long as the process. May allocate; null: no memory.
+const Plan *settled_plan() noexcept;
+
+// What the plan in force may use; waits for nobody.
+FeatureSet settled_features() noexcept;
 
 // hpz_init: see zero.h. profile may be null.
 int publish_refined_plan(const char *profile, bool may_probe) noexcept;

@@ -23,8 +23,7 @@ uint64_t measure() noexcept {
   for (size_t i = 0; i < kSamples; ++i) {
     evict(line);
     const uint64_t ticks = timed_touch(line);
-    size_t at =
-        i;  // insertion sort: the standard one may allocate nothing, but is larger than this
+    size_t at = i;  // insertion sort: std::sort would be more code than all of this file
     for (; at > 0 && misses[at - 1] > ticks; --at) misses[at] = misses[at - 1];
     misses[at] = ticks;
   }
@@ -38,10 +37,12 @@ uint64_t known_threshold() noexcept {
 }
 
 uint64_t calibrated_threshold(bool has_counter) noexcept {
+  // Not stored: hpz_init may have the counter back later (HPZ_CPU_DISABLE).
+  if (!has_counter) return kUnusable;
   uint64_t ticks = known_threshold();
   if (ticks == kUncalibrated) {
     // Threads that come here together each measure; whichever stores last, the value is a good one.
-    ticks = has_counter ? measure() : kUnusable;
+    ticks = measure();
     g_threshold.store(ticks, std::memory_order_relaxed);
   }
   return ticks;

@@ -17,7 +17,7 @@ namespace {
 using namespace hpz;
 
 static_assert(HPZ_ROLE_CACHED == kCached && HPZ_ROLE_BULK == kBulk && HPZ_ROLE_STREAM == kStream &&
-              HPZ_ROLE_LIBRARY == kLibrary);
+              HPZ_ROLE_LIBC == kLibc);
 static_assert(HPZ_KERNEL_NEEDS_FENCE == kNeedsFence);
 static_assert(sizeof(hpz_plan_info::band) / sizeof(hpz_plan_info::band[0]) == kMaxBands);
 
@@ -57,12 +57,11 @@ Bands auto_bands(const Selection &selection) noexcept {
   const Bands &cached = selection.cached;
   for (uint32_t i = 0; i < cached.count; ++i) {
     const Band &band = cached.band[i];
-    bands.append(band.upto < selection.auto_stream_from ? band.upto : selection.auto_stream_from,
-                 *band.kernel);
+    bands.append(band.upto < selection.probe_upto ? band.upto : selection.probe_upto, *band.kernel);
   }
   const Bands &stream = selection.stream;
   for (uint32_t i = 0; i < stream.count; ++i) {
-    if (stream.band[i].upto > selection.auto_stream_from) {
+    if (stream.band[i].upto > selection.probe_upto) {
       bands.append(stream.band[i].upto, *stream.band[i].kernel);
     }
   }
@@ -80,7 +79,7 @@ size_t hpz_kernel_count(void) noexcept {
 int hpz_kernel_info_get(size_t index, struct hpz_kernel_info *out) noexcept {
   if (index >= kernels().size() || out == nullptr) return -EINVAL;
   const Kernel &row = kernels()[index];
-  const FeatureSet features = settled_plan().cpu.features;
+  const FeatureSet features = settled_features();
   const FeatureSet missing = missing_features(row, features), avoided = avoided_for(row, features);
   hpz_kernel_info info = HPZ_KERNEL_INFO_INIT;
   info.id = row.id;
@@ -97,18 +96,20 @@ int hpz_kernel_info_get(size_t index, struct hpz_kernel_info *out) noexcept {
 
 int hpz_plan_info_get(enum hpz_policy policy, struct hpz_plan_info *out) noexcept {
   if (out == nullptr) return -EINVAL;
-  const Plan &plan = settled_plan();
+  const Plan *const settled = settled_plan();
+  if (settled == nullptr) return -ENOMEM;
+  const Plan &plan = *settled;
   Bands bands;
   hpz_plan_info info = HPZ_PLAN_INFO_INIT;
   switch (policy) {
     case HPZ_POLICY_AUTO: {
       bands = auto_bands(plan.selection);
       const uint64_t ticks = probe::known_threshold();
-      const bool probes = plan.selection.probe_from < plan.selection.auto_stream_from &&
-                          has_fine_counter(plan.cpu.features) && ticks != probe::kUnusable;
+      const bool probes = plan.selection.probes() && has_fine_counter(plan.cpu.features) &&
+                          ticks != probe::kUnusable;
       if (probes) {
         info.probe_from_bytes = plan.selection.probe_from;
-        info.probe_upto_bytes = plan.selection.auto_stream_from;
+        info.probe_upto_bytes = plan.selection.probe_upto;
       }
       info.probe_ticks = ticks;
       break;

@@ -14,7 +14,7 @@
 namespace hpz {
 namespace {
 
-bool is_zero_bytewise(const uint8_t *at, size_t len) noexcept {
+bool is_zero_short(const uint8_t *at, size_t len) noexcept {
   uint64_t any = 0;
   size_t i = 0;
   for (; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
@@ -47,11 +47,11 @@ bool scan_is_zero(const void *src, size_t len) noexcept {
   const auto *at = static_cast<const uint8_t *>(src);
   // Most memory that is not zero says so in its first word.
   const size_t first = len < sizeof(uint64_t) ? len : sizeof(uint64_t);
-  if (!is_zero_bytewise(at, first)) return false;
+  if (!is_zero_short(at, first)) return false;
   for (; len >= kScanBlock; at += kScanBlock, len -= kScanBlock) {
     if (!is_zero_block(at)) return false;
   }
-  return is_zero_bytewise(at, len);
+  return is_zero_short(at, len);
 }
 
 }  // namespace hpz

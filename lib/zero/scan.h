@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Reading memory to learn whether it is all zero.
 #ifndef HPZERO_LIB_ZERO_SCAN_H
 #define HPZERO_LIB_ZERO_SCAN_H
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "bench/sizes.h"
@@ -50,11 +51,15 @@ TEST(SampleShape, ColdSamplesNeverMeetARangeTwice) {
 }
 
 TEST(SampleShape, StandsInsideTheArenaWhateverTheCachesSay) {
+  constexpr uint64_t kSize = 4 * kKiB;
   for (const Caches &caches : {Caches{1, 1, 1}, Caches{kGiB, kGiB, kGiB}}) {
     for (const MemoryState state : kAllStates) {
-      const SampleShape shape = shape_sample(state, 4 * kKiB, 16 * kMiB, caches);
+      // What the agenda makes the arena hold at least.
+      const uint64_t arena = std::max(least_set_bytes(state, kSize, caches), 16 * kMiB);
+      const SampleShape shape = shape_sample(state, kSize, arena, caches);
       EXPECT_GE(shape.ranges, 1u);
       EXPECT_GE(shape.sections, 1u);
+      EXPECT_LE(shape.distinct * range_stride(state, kSize), arena);
     }
   }
 }

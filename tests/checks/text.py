@@ -13,6 +13,7 @@ COLUMNS = 100
 # Files that have no comments or no room for a head, and recorded data.
 NO_HEAD = re.compile(r"(\.md|\.json|^\.clang-format|^LICENSE)$")
 DATA = re.compile(r"^(bench/results/|tests/.*/corpus/)")
+CPP = re.compile(r"\.(c|h|cpp|hpp|def|inc|map)$")
 SPDX = re.compile(r"SPDX-License-Identifier: BSD-2-Clause$")
 # Home directories and the like; a path inside the project never starts with a slash.
 FOREIGN_PATH = re.compile(r"(?<![\w.})>*-])/(?:home|work|root|mnt|Users)/\w")
@@ -20,11 +21,15 @@ URL = re.compile(r"\bhttps?://([\w.-]+)")
 KNOWN_HOSTS = {"keepachangelog.com", "semver.org"}
 
 
-def has_head(lines):
-    """The SPDX line among the first three, then a line of comment that says something."""
+def has_head(name, lines, names):
+    """The SPDX line among the first three, then a line of comment that says something. For a source
+    with a header of its own name, the header says it."""
+    comment = r"\s*(//|\*|/\*)\s*\w" if CPP.search(name) else r"\s*#\s*\w"
     for at, line in enumerate(lines[:3]):
         if SPDX.search(line.rstrip(" */").rstrip()):
-            return any(re.match(r"\s*(#|//|\*|/\*)\s*\w", after) for after in lines[at + 1:at + 4])
+            if name.endswith(".cpp") and name[:-3] + "h" in names:
+                return True
+            return any(re.match(comment, after) for after in lines[at + 1:at + 4])
     return False
 
 
@@ -41,7 +46,7 @@ def check(root):
         if not text.endswith("\n"):
             violations.append(f"{name}: no newline at the end")
         lines = text.split("\n")
-        if not NO_HEAD.search(name) and not has_head(lines):
+        if not NO_HEAD.search(name) and not has_head(name, lines, names):
             violations.append(f"{name}: no SPDX line, or nothing behind it says what lives here")
         for number, line in enumerate(lines, 1):
             where = f"{name}:{number}"
