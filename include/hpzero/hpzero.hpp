@@ -66,6 +66,13 @@ inline void zero_with(const std::string &kernel, void *dst, size_t len) {
   detail::check(hpz_zero_with(kernel.c_str(), dst, len), "hpz_zero_with");
 }
 
+// hpz_zero_pages_with. Since 0.1.0.
+inline void zero_pages_with(const std::string &kernel, const std::vector<void *> &pages,
+                            size_t page_bytes) {
+  detail::check(hpz_zero_pages_with(kernel.c_str(), pages.data(), pages.size(), page_bytes),
+                "hpz_zero_pages_with");
+}
+
 // hpz_is_zero. Since 0.1.0.
 [[nodiscard]] inline bool is_zero(const void *src, size_t len) noexcept {
   return hpz_is_zero(src, len) != 0;
