@@ -19,6 +19,7 @@ struct CacheSizes {  // bytes of one instance, 0 where unknown
 struct Tuning {
   enum class Plain : uint8_t {
     kMemset,  // nothing known: trust the C library
+    kShort,   // ordinary stores lead on short ranges, whatever the caches
     kUpToL1,  // ordinary stores lead in L1 only, the string instruction beyond
     kUpToL2,  // ordinary stores lead up to most of L2
   };
@@ -40,6 +41,11 @@ std::span<const Kernel> kernels() noexcept;             // in order of preferenc
 std::span<const char *const> feature_names() noexcept;  // index = bit
 Tuning tuning(FeatureSet features) noexcept;
 uint32_t block_bytes(const Kernel &kernel) noexcept;  // what one step clears, on this CPU
+
+// Features that are safe only where core_signature() is the same on every CPU that a thread may run
+// on, for detection reads it on one. None where the instruction set leaves nothing to the core.
+FeatureSet features_by_core() noexcept;
+uint64_t core_signature() noexcept;  // of the CPU that runs the call
 
 void store_fence() noexcept;  // orders weakly ordered stores before everything after
 

@@ -16,6 +16,9 @@
 namespace hpz::bench {
 namespace {
 
+// The store unit that goes without saying.
+constexpr uint32_t kLineBytes = 64;
+
 struct Policy {
   hpz_policy policy;
   const char *call;
@@ -67,7 +70,12 @@ std::string passed_over(const hpz_kernel_info &kernel, uint64_t size) {
   if (is_probed(automatic, size) && std::strcmp(banded_kernel(stream, size), kernel.id) == 0) {
     used += " and by hpz_zero on memory that is not in cache";
   }
-  if (!used.empty()) return used;
+  if (!used.empty()) {
+    if (kernel.block_bytes != kLineBytes) {
+      used += ", blocks of " + format_size(kernel.block_bytes);
+    }
+    return used;
+  }
   if (kernel.avoided != nullptr) {
     return std::string("avoided: this CPU has the quirk ") + kernel.avoided;
   }

@@ -21,7 +21,13 @@ else()
 endif()
 
 # libcpuinfo by pkg-config: its CMake config of Debian 12 names a target file that is not there.
-if(NOT HPZERO_CORE_ONLY)
+# HPZERO_CPUINFO_LIBRARY names the library where its development package cannot be had and the
+# header is one that the compiler finds anyhow (cmake/toolchains/aarch64.cmake).
+set(HPZERO_CPUINFO_LIBRARY "" CACHE FILEPATH "libcpuinfo, instead of asking pkg-config")
+if(HPZERO_CPUINFO_LIBRARY)
+  set(HPZERO_CPUINFO_INCLUDE_DIRS "")
+  set(HPZERO_CPUINFO_LINK_LIBRARIES ${HPZERO_CPUINFO_LIBRARY})
+elseif(NOT HPZERO_CORE_ONLY)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HPZERO_CPUINFO REQUIRED libcpuinfo)
 endif()

@@ -27,6 +27,10 @@ target_compile_options(hpzero_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>
   $<$<BOOL:${HPZERO_NATIVE}>:-march=native>)
 target_link_libraries(hpzero_flags INTERFACE hpzero_warnings)
+# Otherwise gcc calls atomics of libgcc's, which come with a constructor: code at load time.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  target_compile_options(hpzero_flags INTERFACE -mno-outline-atomics)
+endif()
 
 # Undefined symbols are errors, so that a need for the C++ run-time library or another
 # undeclared dependency fails the build. Exception: clang leaves the run-time of its sanitizers to

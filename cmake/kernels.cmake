@@ -3,18 +3,17 @@
 # The sources of arch/ for this target: each row of kernels.def is the file <id>.cpp beside it. A
 # row without a file and a file without a row stop the configuration: a kernel cannot be forgotten.
 
-# Processor names -> directory of arch/. A new instruction set is one line here.
-set(HPZERO_ARCH "")
-foreach(row "x86_64|amd64|AMD64=x86")
+# Processor names -> directory of arch/. A new instruction set is one line here; one without a line
+# has the generic kernels alone.
+set(HPZERO_ARCH portable)
+foreach(row "x86_64|amd64|AMD64=x86" "aarch64|arm64=arm64")
   string(REPLACE "=" ";" row "${row}")
   list(GET row 0 processors)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(${processors})$")
     list(GET row 1 HPZERO_ARCH)
   endif()
 endforeach()
-if(NOT HPZERO_ARCH)
-  message(FATAL_ERROR "no directory of arch/ for CMAKE_SYSTEM_PROCESSOR=${CMAKE_SYSTEM_PROCESSOR}")
-endif()
+message(STATUS "Kernels of arch/${HPZERO_ARCH} for ${CMAKE_SYSTEM_PROCESSOR}")
 
 # hpzero_kernel_sources(<out> <directory> [files that are no kernels...])
 function(hpzero_kernel_sources out directory)
@@ -35,7 +34,8 @@ function(hpzero_kernel_sources out directory)
     endif()
     list(APPEND listed ${source})
   endforeach()
-  if(NOT listed)
+  # Elsewhere a file without rows is one whose rows do not start their lines.
+  if(NOT listed AND NOT directory MATCHES "/portable$")
     message(FATAL_ERROR "${rows}: no rows (a row starts its line with HPZ_KERNEL)")
   endif()
   list(TRANSFORM ARGN PREPEND ${directory}/)

@@ -8,10 +8,31 @@
 #include "arch/kernel.h"
 
 namespace hpz::kernel {
+namespace {
+
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+// xsimd has no vectors here, and then no batch at all.
+struct Batch {
+  static constexpr size_t size = sizeof(uint64_t);
+  uint64_t value;
+  explicit Batch(uint8_t byte) noexcept : value(byte) {}
+  void store_aligned(uint8_t *to) const noexcept {
+    *static_cast<volatile uint64_t *>(static_cast<void *>(to)) = value;
+  }
+};
+
+#else
+
+using Batch = xsimd::batch<uint8_t, xsimd::default_arch>;
+
+#endif
+
+static_assert(kLineBytes % Batch::size == 0);
+
+}  // namespace
 
 void xsimd_st(void *const *lanes, size_t count, size_t len) noexcept {
-  using Batch = xsimd::batch<uint8_t, xsimd::default_arch>;
-  static_assert(kLineBytes % Batch::size == 0);
   const Batch zero(uint8_t{0});
   for (size_t i = 0; i < count; ++i) {
     auto *const bytes = static_cast<uint8_t *>(lanes[i]);

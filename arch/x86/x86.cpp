@@ -48,6 +48,14 @@ uint32_t block_bytes(const Kernel &) noexcept {
   return kLineBytes;
 }
 
+FeatureSet features_by_core() noexcept {
+  return 0;
+}
+
+uint64_t core_signature() noexcept {
+  return 0;
+}
+
 void store_fence() noexcept {
   _mm_sfence();
 }

@@ -24,11 +24,4 @@ foreach(folder /usr/include/c++/${gxx_version} /usr/include/${gxx_multiarch}/c++
 endforeach()
 string(APPEND CMAKE_CXX_FLAGS_INIT " -include ${CMAKE_CURRENT_LIST_DIR}/musl_names.h")
 
-# Highway and xsimd lie beside the headers of the system's C library, which must stay out of sight.
-set(HPZERO_SIMD_INCLUDE_DIR ${CMAKE_BINARY_DIR}/simd_headers CACHE PATH "")
-if(NOT CMAKE_PROJECT_NAME STREQUAL "CMAKE_TRY_COMPILE")
-  foreach(package hwy xsimd)
-    file(MAKE_DIRECTORY ${HPZERO_SIMD_INCLUDE_DIR})
-    file(CREATE_LINK /usr/include/${package} ${HPZERO_SIMD_INCLUDE_DIR}/${package} SYMBOLIC)
-  endforeach()
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/simd_headers.cmake)

@@ -31,6 +31,12 @@ HPZ_EXTERN_C_BEGIN
  * before the first call of hpz_zero in such a thread. Since 0.1.0. */
 #define HPZ_INIT_NO_PROBE UINT32_C(0x1)
 
+/* Compares the CPUs of the calling thread's affinity mask in what kernels rely on (arm64: the block
+ * size of DC ZVA), each read on that CPU by a thread that lives for this, and does without the
+ * kernels concerned where they differ or where that cannot be found out. Linux checks the same at
+ * boot and taints the kernel otherwise, hence not by default. Since 0.1.0. */
+#define HPZ_INIT_CHECK_CPUS UINT32_C(0x2)
+
 /* A field that is 0 or NULL means its default. Since 0.1.0. */
 struct hpz_init_options {
   size_t size;         /* of this struct, filled by HPZ_INIT_OPTIONS_INIT */

@@ -37,9 +37,29 @@ constexpr uint64_t kStreamAbove = kKiB;
 // ... and on a CPU that nothing is known about, where any loss must be small against the range.
 constexpr uint64_t kStreamAboveUnknown = 64 * kKiB;
 
+// Plain stores on a CPU whose bulk kernel has a cost of its own to begin with (DC ZVA: reaching
+// block boundaries, up to 2 KiB on each side).
+constexpr uint64_t kShortUpto = 4 * kKiB;
+
 // hpz_zero asks the cache from here on: a probe costs 0.1 to 0.6 us, which is up to 5 % of clearing
 // this much. Lower: the probe's own cost shows. Higher: cold ranges below lose 2x.
 constexpr uint64_t kProbeFrom = 256 * kKiB;
+
+// Where bulk kernels take over. Most of a level, not all of it: the caller's own lines live there
+// too.
+constexpr uint64_t plain_upto(Tuning::Plain plain, uint64_t l1, uint64_t l2) {
+  switch (plain) {
+    case Tuning::Plain::kMemset:
+      break;
+    case Tuning::Plain::kShort:
+      return kShortUpto;
+    case Tuning::Plain::kUpToL1:
+      return l1 / 4 * 3;
+    case Tuning::Plain::kUpToL2:
+      return l2 / 8 * 7;
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -48,7 +68,8 @@ Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
   const Kernel *const library = best_of_role(table, features, kLibc);
   const Kernel *const plain = best_of_role(table, features, kCached);
   const Kernel *const bulk = best_of_role(table, features, kBulk);
-  const Kernel *const stream = best_of_role(table, features, kStream);
+  const Kernel *const streaming = best_of_role(table, features, kStream);
+  const Kernel *const stream = streaming != nullptr ? streaming : library;
   const bool known = tuning.plain != Tuning::Plain::kMemset;
 
   const uint64_t l1 = within(caches.l1, kL1);
@@ -57,10 +78,7 @@ Selection built_in_bands(std::span<const Kernel> table, FeatureSet features,
 
   Selection selection;
   if (known) {
-    // Most of the level, not all of it: the caller's own lines live there too.
-    const bool up_to_l2 = tuning.plain == Tuning::Plain::kUpToL2;
-    const uint64_t plain_upto = up_to_l2 ? l2 / 8 * 7 : l1 / 4 * 3;
-    selection.cached.append(plain_upto, *plain);
+    selection.cached.append(plain_upto(tuning.plain, l1, l2), *plain);
     selection.cached.append(cache_holds, bulk != nullptr ? *bulk : *plain);
     selection.cached.append(kNoLimit, *stream);
   } else {

@@ -64,8 +64,10 @@ const char *hpz_version(void) noexcept {
 int hpz_init(const struct hpz_init_options *options) noexcept {
   hpz_init_options known = HPZ_INIT_OPTIONS_INIT;
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
-  if ((known.flags & ~HPZ_INIT_NO_PROBE) != 0) return -EINVAL;
-  return publish_refined_plan(known.profile, (known.flags & HPZ_INIT_NO_PROBE) == 0);
+  if ((known.flags & ~(HPZ_INIT_NO_PROBE | HPZ_INIT_CHECK_CPUS)) != 0) return -EINVAL;
+  return publish_refined_plan({.profile = known.profile,
+                               .may_probe = (known.flags & HPZ_INIT_NO_PROBE) == 0,
+                               .check_cpus = (known.flags & HPZ_INIT_CHECK_CPUS) != 0});
 }
 
 void hpz_zero(void *dst, size_t len) noexcept {

@@ -7,6 +7,7 @@
 
 #include <new>
 
+#include "lib/plan/cores.h"
 #include "lib/plan/cpu.h"
 #include "lib/plan/env.h"
 #include "lib/plan/profile.h"
@@ -233,16 +234,20 @@ FeatureSet settled_features() noexcept {
   return make_first_plan(scratch).cpu.features;
 }
 
-int publish_refined_plan(const char *profile, bool may_probe) noexcept {
+int publish_refined_plan(const RefineOptions &options) noexcept {
   const Environment env = read_environment();
   Plan plan = {};
   detect_into(plan, env, true);
   ProfileOutcome outcome;
-  const char *const path = profile != nullptr ? profile : env.profile;
+  const bool is_checked = options.check_cpus && features_by_core() != 0;
+  const bool cores_differ = is_checked && compare_cores() != CoreCheck::kAlike;
+  if (cores_differ) plan.cpu.features &= ~features_by_core();
+  const char *const path = options.profile != nullptr ? options.profile : env.profile;
   if (path != nullptr && !load_profile(path, plan.cpu, outcome)) return -ENOMEM;
   choose(env, outcome, plan);
 
-  if (may_probe) {
+  if (cores_differ) plan.source << "; CPUs not known to be alike";
+  if (options.may_probe) {
     probe::calibrated_threshold(has_fine_counter(plan.cpu.features));
   } else {
     plan.selection.probe_from = plan.selection.probe_upto;
@@ -251,7 +256,7 @@ int publish_refined_plan(const char *profile, bool may_probe) noexcept {
   const Plan *const stored = store(plan);
   if (stored == nullptr) return -ENOMEM;
   g_plan.store(stored, std::memory_order_release);
-  return profile != nullptr ? outcome.status.error : 0;
+  return options.profile != nullptr ? outcome.status.error : 0;
 }
 
 }  // namespace hpz

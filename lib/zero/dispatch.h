@@ -43,8 +43,12 @@ const Plan *settled_plan() noexcept;
 // What the plan in force may use; waits for nobody.
 FeatureSet settled_features() noexcept;
 
-// hpz_init: see zero.h. profile may be null.
-int publish_refined_plan(const char *profile, bool may_probe) noexcept;
+// hpz_init: see zero.h.
+struct RefineOptions {
+  const char *profile;  // null: HPZ_PROFILE of the environment, else none
+  bool may_probe, check_cpus;
+};
+int publish_refined_plan(const RefineOptions &options) noexcept;
 
 }  // namespace hpz
 

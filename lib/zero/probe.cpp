@@ -32,14 +32,13 @@ uint64_t measure() noexcept {
 
 }  // namespace
 
-uint64_t known_threshold() noexcept {
-  return g_threshold.load(std::memory_order_relaxed);
+uint64_t known_threshold(bool has_counter) noexcept {
+  // Not stored: hpz_init may have the counter back later (HPZ_CPU_DISABLE).
+  return has_counter ? g_threshold.load(std::memory_order_relaxed) : kUnusable;
 }
 
 uint64_t calibrated_threshold(bool has_counter) noexcept {
-  // Not stored: hpz_init may have the counter back later (HPZ_CPU_DISABLE).
-  if (!has_counter) return kUnusable;
-  uint64_t ticks = known_threshold();
+  uint64_t ticks = known_threshold(has_counter);
   if (ticks == kUncalibrated) {
     // Threads that come here together each measure; whichever stores last, the value is a good one.
     ticks = measure();

@@ -26,7 +26,7 @@ constexpr uint64_t threshold(uint64_t hit_ticks, uint64_t miss_ticks) noexcept {
 // The threshold in force; measures it on a line of its own (some 20 us) where that has not been
 // done.
 uint64_t calibrated_threshold(bool has_counter) noexcept;
-uint64_t known_threshold() noexcept;  // kUncalibrated where it has not been done; measures nothing
+uint64_t known_threshold(bool has_counter) noexcept;  // measures nothing; may be kUncalibrated
 
 // True: the middle of the range missed all caches. The range must hold 16 KiB; up to 16 bytes of it
 // are cleared by the way.

@@ -104,9 +104,8 @@ int hpz_plan_info_get(enum hpz_policy policy, struct hpz_plan_info *out) noexcep
   switch (policy) {
     case HPZ_POLICY_AUTO: {
       bands = auto_bands(plan.selection);
-      const uint64_t ticks = probe::known_threshold();
-      const bool probes = plan.selection.probes() && has_fine_counter(plan.cpu.features) &&
-                          ticks != probe::kUnusable;
+      const uint64_t ticks = probe::known_threshold(has_fine_counter(plan.cpu.features));
+      const bool probes = plan.selection.probes() && ticks != probe::kUnusable;
       if (probes) {
         info.probe_from_bytes = plan.selection.probe_from;
         info.probe_upto_bytes = plan.selection.probe_upto;

@@ -26,6 +26,14 @@ bool is_zero_short(const uint8_t *at, size_t len) noexcept {
   return any == 0;
 }
 
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+bool is_zero_block(const uint8_t *at) noexcept {
+  return is_zero_short(at, kScanBlock);
+}
+
+#else
+
 bool is_zero_block(const uint8_t *at) noexcept {
   using Batch = xsimd::batch<uint8_t, xsimd::default_arch>;
   constexpr size_t kWidth = Batch::size;
@@ -40,6 +48,8 @@ bool is_zero_block(const uint8_t *at) noexcept {
   }
   return xsimd::all(((a | b) | (c | d)) == Batch(uint8_t{0}));
 }
+
+#endif
 
 }  // namespace
 

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(, ForcedKernel, testing::ValuesIn(ids()),
 
 TEST(Environment, unknown_kernel_falls_back_to_the_automatic_plan) {
   const std::string automatic = bands(subject({}, {"plan"}));
-  for (const std::string id : {"nonsense", "AVX2_NT", "avx2_nt ", "memset,word64", "%s%n%n"}) {
+  for (const std::string id : {"nonsense", "MEMSET", "memset ", "memset,word64", "%s%n%n"}) {
     const Outcome outcome = subject({"HPZ_KERNEL=" + id}, kClearAndTell);
     EXPECT_EQ(bands(outcome), automatic);
     EXPECT_THAT(outcome["source"], StartsWith("built-in"));
@@ -91,9 +91,11 @@ TEST(Environment, disabled_features_are_not_used) {
   const Outcome nothing = subject({"HPZ_CPU_DISABLE=" + all}, kClearAndTell);
   EXPECT_EQ(nothing["features"], "");
   // Forcing what was taken away is refused.
-  const Outcome forced = subject({"HPZ_CPU_DISABLE=avx2", "HPZ_KERNEL=avx2_nt"}, kClearAndTell);
-  EXPECT_THAT(forced["source"], HasSubstr("HPZ_KERNEL ignored (cannot run here): avx2_nt"));
-  const Outcome unknown = subject({"HPZ_CPU_DISABLE=nonsense,avx2"}, kClearAndTell);
+  const std::string feature = examples().feature, kernel = examples().stream_by_it;
+  const Outcome forced =
+      subject({"HPZ_CPU_DISABLE=" + feature, "HPZ_KERNEL=" + kernel}, kClearAndTell);
+  EXPECT_THAT(forced["source"], HasSubstr("HPZ_KERNEL ignored (cannot run here): " + kernel));
+  const Outcome unknown = subject({"HPZ_CPU_DISABLE=nonsense," + feature}, kClearAndTell);
   EXPECT_THAT(unknown["source"], HasSubstr("unknown names in it ignored"));
 }
 
@@ -113,11 +115,14 @@ TEST(Environment, profile_is_not_looked_at_by_the_first_call) {
       subject({"HPZ_PROFILE=" + path, "HPZ_KERNEL=memset"}, {"init", "zero=100001", "plan"});
   EXPECT_EQ(forced["auto"], "max:memset");
   // HPZ_CPU_DISABLE applies to what it names.
-  const std::string avx2 =
-      folder.write("avx2", "hpzero-profile 1\ncpu " + subject({}, {"plan"})["cpu"] +
-                               "\ncached max avx2_st\nstream max avx2_nt\nprobe 65536 65536\n");
+  const Examples &example = examples();
+  const std::string needy =
+      folder.write("needy", "hpzero-profile 1\ncpu " + subject({}, {"plan"})["cpu"] +
+                                "\ncached max " + example.cached_by_it + "\nstream max " +
+                                example.stream_by_it + "\nprobe 65536 65536\n");
   const Outcome disabled =
-      subject({"HPZ_PROFILE=" + avx2, "HPZ_CPU_DISABLE=avx2"}, {"init", "zero=100001", "plan"});
+      subject({"HPZ_PROFILE=" + needy, "HPZ_CPU_DISABLE=" + std::string(example.feature)},
+              {"init", "zero=100001", "plan"});
   EXPECT_THAT(disabled["source"], HasSubstr("ignored (line 3 kernel cannot run here)"));
 }
 

@@ -51,9 +51,12 @@ void expect_correct_zeroing() {
   }
 }
 
+const std::string kStream = examples().baseline_stream;
+
 std::string good_profile() {
   return "hpzero-profile 1\ncpu " + std::string(plan_of(HPZ_POLICY_AUTO).cpu) +
-         "\ncached 12345 word64\ncached max memset\nstream max sse2_nt\nprobe 1048576 2097152\n";
+         "\ncached 12345 word64\ncached max memset\nstream max " + kStream +
+         "\nprobe 1048576 2097152\n";
 }
 
 class Init : public testing::Test {
@@ -70,8 +73,9 @@ TEST_F(Init, a_good_profile_decides) {
   const std::string path = folder_.write("profile", good_profile());
   ASSERT_EQ(init_with(path), 0);
   EXPECT_EQ(bands_of(HPZ_POLICY_CACHED), "12345:word64 18446744073709551615:memset ");
-  EXPECT_EQ(bands_of(HPZ_POLICY_STREAM), "18446744073709551615:sse2_nt ");
-  EXPECT_EQ(bands_of(HPZ_POLICY_AUTO), "12345:word64 2097152:memset 18446744073709551615:sse2_nt ");
+  EXPECT_EQ(bands_of(HPZ_POLICY_STREAM), "18446744073709551615:" + kStream + ' ');
+  EXPECT_EQ(bands_of(HPZ_POLICY_AUTO),
+            "12345:word64 2097152:memset 18446744073709551615:" + kStream + ' ');
   const hpz_plan_info plan = plan_of(HPZ_POLICY_AUTO);
   if (plan.probe_ticks != UINT64_MAX) {
     EXPECT_EQ(plan.probe_from_bytes, 1048576U);

@@ -13,6 +13,8 @@ import report
 import tree
 
 LIBRARY_FLAGS = ["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-fPIC"]
+# Not of an ISA.
+HARMLESS = {"-mno-outline-atomics"}
 PRAGMA = re.compile(r"#\s*pragma\s+(GCC\s+target|clang\s+attribute)|_Pragma\(\"GCC target")
 
 
@@ -26,7 +28,7 @@ def check(root, commands):
         flags = shlex.split(entry["command"])
         checked += 1
         for flag in flags:
-            if re.match(r"-m(?!usl)", flag):
+            if re.match(r"-m(?!usl)", flag) and flag not in HARMLESS:
                 violations.append(f"{name}: compiled with {flag}")
         if name.startswith(("arch/", "lib/")):
             for flag in LIBRARY_FLAGS + ["-fno-builtin"] * name.startswith("arch/"):

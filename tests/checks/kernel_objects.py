@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Kernels stay leaves whatever the compiler and the optimisation: kernel_objects.py ROOT ISA
-# COMPILER... compiles each and looks at its symbols (rows C12, C13 of the field reports: an
-# unoptimised build emits inline functions that an optimised one swallows; clang makes calls of
-# memset where gcc does not).
+# COMPILER... (each a command with its first options) compiles each and looks at its symbols (rows
+# C12, C13 of the field reports: an unoptimised build emits inline functions that an optimised one
+# swallows; clang makes calls of memset where gcc does not).
 #
 # The generic kernels are looked at optimised only: otherwise those of Highway and xsimd do emit
 # inline functions, harmlessly: Highway's carry their target in their names, xsimd's are compiled
@@ -21,7 +21,7 @@ import symbols
 def check_one(root, compiler, level, folder, source, flags=()):
     name = f"{os.path.basename(source)}.{compiler}{level}.o"
     path = os.path.join(folder, name.replace("/", "_"))
-    subprocess.run([compiler, "-std=c++20", level, *flags, "-fPIC", "-fno-builtin",
+    subprocess.run([*compiler.split(), "-std=c++20", level, *flags, "-fPIC", "-fno-builtin",
                     "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-I", root, "-c",
                     source, "-o", path], check=True)
     # Without optimisation clang sets a 64-byte vector to zero by memcpy.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The build refuses a kernel file without a row, a row without a file, a row given twice and a CPU
-# that arch/ does not know: kernel_rows.py ROOT. Each is tried on a copy of the sources, and so is
-# the unchanged copy, which must configure.
+# The build refuses a kernel file without a row, a row without a file, a row given twice and a
+# kernels.def without rows; a CPU that arch/ does not know gets the generic kernels: kernel_rows.py
+# ROOT. Each is tried on a copy of the sources, and so is the unchanged copy, which must configure.
 import os
 import shutil
 import subprocess
@@ -26,8 +26,8 @@ def configure(root, folder, change, *options):
         text=True, capture_output=True)
 
 
-def append(path, text):
-    with open(path, "a", encoding="utf-8") as file:
+def append(path, text, mode="a"):
+    with open(path, mode, encoding="utf-8") as file:
         file.write(text)
 
 
@@ -39,8 +39,10 @@ CASES = [
      [], "has no file"),
     ("two rows", lambda arch: append(f"{arch}/generic/kernels.def", ROW.format("word64")), [],
      "has two rows"),
+    ("no rows", lambda arch: append(f"{arch}/generic/kernels.def", "", "w"), [], "no rows"),
+    # A CPU without a directory of its own has the generic kernels.
     ("unknown CPU", lambda arch: None,
-     ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=vax"], "no directory of arch/"),
+     ["-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=vax"], None),
 ]
 
 

@@ -72,7 +72,10 @@ def may_include(name, quoted, header, kernels):
         if name == "arch/kernel.h":
             return "the kernel contract depends on nothing"
         if name in kernels and header != "arch/kernel.h":
-            return "a kernel knows arch/kernel.h alone"
+            # ... and what kernels of its directory share; detection and registry are not that.
+            folder, _, own = header.rpartition("/")
+            if folder != name.rpartition("/")[0] or own in ("detect.h", "features.h"):
+                return "a kernel knows arch/kernel.h and its directory's shared headers alone"
         return None
     if top == "lib":
         if public or header == "arch/arch.h":

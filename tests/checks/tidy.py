@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# clang-tidy over lib/ and arch/, one file per CPU at a time: tidy.py ROOT BUILD_DIR. The checks are
-# those of .clang-tidy at the root.
+# clang-tidy, one file per CPU at a time: tidy.py ROOT BUILD_DIR FOLDER... The checks are those of
+# .clang-tidy at the root.
 import concurrent.futures
 import json
 import os
@@ -18,15 +18,15 @@ def tidy(build, source):
     return done.stdout + done.stderr if done.returncode else ""
 
 
-def check(root, build):
+def check(root, build, folders):
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         sources = sorted({entry["file"] for entry in json.load(file)})
     sources = [source for source in sources
-               if os.path.relpath(source, root).startswith(("lib/", "arch/"))]
+               if os.path.relpath(source, root).startswith(folders)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return [text for text in pool.map(lambda source: tidy(build, source), sources) if text], \
             len(sources)
 
 
 if __name__ == "__main__":
-    report.finish(*check(os.path.abspath(sys.argv[1]), sys.argv[2]), "sources")
+    report.finish(*check(os.path.abspath(sys.argv[1]), sys.argv[2], tuple(sys.argv[3:])), "sources")

@@ -204,8 +204,9 @@ TEST(Probe, touches_sixteen_bytes_of_the_range) {
 // Memory that was evicted line by line misses, memory just written does not: if the probe says it
 // can tell them apart here, it must.
 TEST(Probe, tells_evicted_memory_from_cached_memory) {
-  const uint64_t threshold = probe::calibrated_threshold(has_fine_counter(detect_cpu().features));
-  EXPECT_EQ(probe::known_threshold(), threshold);
+  const bool has_counter = has_fine_counter(detect_cpu().features);
+  const uint64_t threshold = probe::calibrated_threshold(has_counter);
+  EXPECT_EQ(probe::known_threshold(has_counter), threshold);
   EXPECT_NE(threshold, probe::kUncalibrated);
   if (threshold == probe::kUnusable) {
     GTEST_SKIP() << "NOT TESTED HERE: the counter tells nothing on this machine";

@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -52,10 +53,10 @@ void hide_folder(const char *path) {
 }
 
 bool namespaces_work() {
-  const Outcome outcome = run({"/bin/true"}, {{}, [] {
-                                                enter_own_mounts();
-                                                hide_folder("/sys");
-                                              }});
+  const Outcome outcome = run({HPZERO_SUBJECT}, {{}, [] {
+                                                   enter_own_mounts();
+                                                   hide_folder("/sys");
+                                                 }});
   return outcome.status == 0;
 }
 
@@ -153,6 +154,32 @@ TEST(Surroundings, environment_of_a_set_uid_program_is_ignored) {
   EXPECT_THAT(outcome["source"], testing::StartsWith("built-in"));
   EXPECT_THAT(outcome["source"], testing::Not(testing::HasSubstr("HPZ_")));
   EXPECT_THAT(outcome["source"], testing::Not(testing::HasSubstr("profile")));
+}
+
+// HPZ_INIT_CHECK_CPUS, and no thread to be had for it: what is not known to be alike is not relied
+// on.
+TEST(Surroundings, cpus_that_cannot_be_compared) {
+  const std::string by_core = examples().by_core;
+  const Outcome usual = run({HPZERO_SUBJECT, "init-check-cpus", "zero=300001", "plan", "kernels"});
+  EXPECT_EQ(usual.status, 0) << usual;
+  EXPECT_EQ(usual["init"], "0");
+  EXPECT_THAT(usual["source"], testing::Not(testing::HasSubstr("alike")));
+  EXPECT_EQ(usual["features"], run({HPZERO_SUBJECT, "init", "plan"})["features"]);
+  const Outcome outcome = run({HPZERO_SUBJECT, "forbid-threads", "init-check-cpus", "zero=300001",
+                               "stream=5001", "plan", "kernels"});
+  EXPECT_EQ(outcome.status, 0) << outcome;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome["init"], "0");
+  std::vector<std::string> left = split(usual["features"], ',');
+  if (by_core.empty()) {
+    EXPECT_EQ(outcome["source"], usual["source"]);
+  } else {
+    EXPECT_THAT(left, testing::Contains(by_core));
+    left.erase(std::remove(left.begin(), left.end(), by_core), left.end());
+    EXPECT_THAT(outcome["source"], testing::HasSubstr("CPUs not known to be alike"));
+    EXPECT_EQ(outcome["missing." + std::string(examples().stream_by_it)], by_core);
+  }
+  EXPECT_EQ(split(outcome["features"], ','), left);
 }
 
 TEST(Surroundings, loaded_late_and_unloaded) {

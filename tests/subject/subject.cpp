@@ -4,7 +4,7 @@
 // in which no call was made before, with another environment, stopped at each instruction, watched
 // by ptrace, under an emulator. Its arguments are commands, done in order:
 //
-//   init init=PATH init-no-probe    hpz_init
+//   init init=PATH init-no-probe init-check-cpus   hpz_init
 //   zero=LEN cached=LEN stream=LEN  the policies, on an odd address where LEN is odd
 //   with=ID:LEN                     hpz_zero_with
 //   pages=COUNT:BYTES               hpz_zero_pages
@@ -13,6 +13,7 @@
 //   plan kernels                    what the query functions say, as NAME=VALUE lines
 //   mark                            a system call that nothing else makes: getppid
 //   forbid-tsc                      from here on RDTSC is SIGSEGV
+//   forbid-threads                  from here on none can be created
 //   on-signal=LEN                   SIGUSR1 clears LEN bytes by every call of zero.h
 //   race=THREADS                    so many threads at once: hpz_zero, the plan, hpz_zero_stream
 //   fork                            the commands behind it are done by a child and by the parent
@@ -28,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -199,6 +201,15 @@ void race_threads(size_t count) {
   }
 }
 
+// As somebody whom the limit applies to.
+void forbid_threads() {
+  if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) fail(4, "setresuid");
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) fail(4, "setrlimit");
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, race, nullptr) == 0) fail(4, "there are threads still");
+}
+
 // --- Commands -----------------------------------------------------------------------------------
 
 // Memory first: what a command needs is there before any is done.
@@ -250,6 +261,8 @@ void execute(Command &command) {
     init(command.words.empty() ? nullptr : command.words[0].c_str(), 0);
   } else if (verb == "init-no-probe") {
     init(nullptr, HPZ_INIT_NO_PROBE);
+  } else if (verb == "init-check-cpus") {
+    init(nullptr, HPZ_INIT_CHECK_CPUS);
   } else if (verb == "plan") {
     print_plan();
   } else if (verb == "kernels") {
@@ -258,6 +271,8 @@ void execute(Command &command) {
     static_cast<void>(getppid());
   } else if (verb == "forbid-tsc") {
     result = prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+  } else if (verb == "forbid-threads") {
+    forbid_threads();
   } else if (verb == "race") {
     race_threads(command.number(0));
   } else if (verb == "fork") {

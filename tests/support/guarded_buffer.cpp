@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <stdexcept>
 
@@ -25,13 +26,24 @@ void forget(const void *at, size_t len) {
   HPZ_FORGET(at, len);
 }
 
+namespace {
+
+// Of the kernel, which protects nothing smaller.
+size_t page_bytes() {
+  static const size_t kBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return kBytes;
+}
+
+}  // namespace
+
 GuardedBuffer::GuardedBuffer(size_t bytes) {
-  const size_t data = (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
-  void *const map = mmap(nullptr, data + 2 * kPageBytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t page = page_bytes();
+  const size_t data = (bytes + page - 1) & ~(page - 1);
+  void *const map =
+      mmap(nullptr, data + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) throw std::runtime_error("no address space for a guarded buffer");
   map_ = static_cast<unsigned char *>(map);
-  begin_ = map_ + kPageBytes;
+  begin_ = map_ + page;
   end_ = begin_ + data;
   if (data != 0 && mprotect(begin_, data, PROT_READ | PROT_WRITE) != 0) {
     throw std::runtime_error("no memory for a guarded buffer");
@@ -40,7 +52,7 @@ GuardedBuffer::GuardedBuffer(size_t bytes) {
 }
 
 GuardedBuffer::~GuardedBuffer() {
-  munmap(map_, size() + 2 * kPageBytes);
+  munmap(map_, size() + 2 * page_bytes());
 }
 
 void GuardedBuffer::poison() const {

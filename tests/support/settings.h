@@ -5,6 +5,8 @@
 //   HPZERO_TEST_SEED=N        seed of the random cases, printed with every failure
 //   HPZERO_TEST_WHOLE=1       this run is to have run every kernel that the machine can run
 //   HPZERO_TEST_CPU_FLAGS, HPZERO_TEST_CPU_HIDDEN: see machine.h
+//   HPZERO_TEST_EMULATOR      "/usr/bin/qemu-aarch64 -cpu max": what these tests run under, with
+//                             which they start other programs of this build
 //   HPZERO_TEST_NO_NAMESPACES=1 it is known that no mount namespace can be had here
 #ifndef HPZERO_TESTS_SUPPORT_SETTINGS_H
 #define HPZERO_TESTS_SUPPORT_SETTINGS_H
