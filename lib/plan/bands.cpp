@@ -41,7 +41,7 @@ constexpr uint64_t kStreamAboveUnknown = 64 * kKiB;
 // block boundaries, up to 2 KiB on each side).
 constexpr uint64_t kShortUpto = 4 * kKiB;
 
-// hpz_zero asks the cache from here on: a probe costs 0.1 to 0.6 us, which is up to 5 % of clearing
+// hpz_zero asks the cache from here on: a probe costs 0.1 to 0.8 us, which is up to 7 % of clearing
 // this much. Lower: the probe's own cost shows. Higher: cold ranges below lose 2x.
 constexpr uint64_t kProbeFrom = 256 * kKiB;
 
