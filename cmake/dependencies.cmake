@@ -31,3 +31,9 @@ elseif(NOT HPZERO_CORE_ONLY)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(HPZERO_CPUINFO REQUIRED libcpuinfo)
 endif()
+
+# hwloc, which only libhpzero needs.
+if(NOT HPZERO_CORE_ONLY)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(HPZERO_HWLOC REQUIRED hwloc>=2.1) # 2.1: hwloc_topology_set_components
+endif()

@@ -56,7 +56,7 @@ function(hpzero_pc name description libs_private)
 endfunction()
 hpzero_pc(hpzero_core "Clears memory as fast as the machine can write, by libc alone" "")
 if(NOT HPZERO_CORE_ONLY)
-  # A library, not Requires.private: that would make pkg-config ask for libcpuinfo's development
-  # package even where a program only links the shared libhpzero.
-  hpzero_pc(hpzero "Clears memory as fast as the machine can write" "-lcpuinfo")
+  # Libraries, not Requires.private: that would make pkg-config ask for their development packages
+  # even where a program only links the shared libhpzero.
+  hpzero_pc(hpzero "Clears memory as fast as the machine can write" "-lcpuinfo -lhwloc")
 endif()

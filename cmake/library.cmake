@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The two products of one source: libhpzero (shared) and libhpzero_core (shared and static). They
-# differ in one file: lib/plan/cpu.cpp asks libcpuinfo for a second opinion, cpu_none.cpp has none.
+# The two products of one source: libhpzero (shared) and libhpzero_core (shared and static). What
+# the core has of lib/plan and lib/zero is the same in both but for one file: lib/plan/cpu.cpp asks
+# libcpuinfo for a second opinion, cpu_none.cpp has none. The rooms above these are libhpzero's
+# alone.
 
 # hpzero_objects(<name> <sources...>): an object library in the libraries' own flags. Position
 # independent throughout, so that shared, static and static-pie are made of the same objects.
@@ -80,8 +82,13 @@ set_target_properties(hpzero_core_static PROPERTIES EXPORT_NAME core_static)
 if(NOT HPZERO_CORE_ONLY)
   hpzero_objects(hpzero_cpu ${hpzero_cpu_source})
   target_include_directories(hpzero_cpu SYSTEM PRIVATE ${HPZERO_CPUINFO_INCLUDE_DIRS})
+  file(GLOB hpzero_parallel_sources CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/lib/team/*.cpp ${PROJECT_SOURCE_DIR}/lib/space/*.cpp)
+  hpzero_objects(hpzero_parallel ${hpzero_parallel_sources})
+  target_include_directories(hpzero_parallel SYSTEM PRIVATE ${HPZERO_HWLOC_INCLUDE_DIRS})
   hpzero_shared(hpzero hpzero $<TARGET_OBJECTS:hpzero_arch> $<TARGET_OBJECTS:hpzero_lib>
-                $<TARGET_OBJECTS:hpzero_cpu>)
+                $<TARGET_OBJECTS:hpzero_cpu> $<TARGET_OBJECTS:hpzero_parallel>)
   # By path, not by target: an exported target must not name one that only this build knows.
-  target_link_libraries(hpzero PRIVATE ${HPZERO_CPUINFO_LINK_LIBRARIES})
+  target_link_libraries(hpzero PRIVATE
+    ${HPZERO_CPUINFO_LINK_LIBRARIES} ${HPZERO_HWLOC_LINK_LIBRARIES})
 endif()

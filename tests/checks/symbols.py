@@ -2,8 +2,9 @@
 #
 # What the binaries offer and need. Offered: exactly the symbols of lib/hpzero.map, which are
 # exactly the functions that the public headers declare. Needed: the C library, for libhpzero also
-# libcpuinfo; nothing of the C++ run-time. Run nothing at load time: no ifunc, no constructors. In
-# kernel objects one global symbol each, nothing weak, nothing called (memset.cpp apart).
+# libcpuinfo and hwloc; nothing of the C++ run-time. Run nothing at load time: no ifunc, no
+# constructors. In kernel objects one global symbol each, nothing weak, nothing called (memset.cpp
+# apart).
 #
 #   symbols.py libraries --map FILE --include DIR --soversion X.Y --full SO --core SO --archive A \
 #              --objects OBJECT...
@@ -17,7 +18,7 @@ import tempfile
 
 import report
 
-FULL_NEEDS = {"libc.so.6", "libcpuinfo.so.0"}
+FULL_NEEDS = {"libc.so.6", "libcpuinfo.so.0", "libhwloc.so.15"}
 CORE_NEEDS = {"libc.so.6"}
 # Weak references of the C compiler's start files, in every shared library (__cxa_finalize among
 # them is the C library's).
@@ -26,7 +27,8 @@ START_FILES = {"__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable"
 # Made by the linker.
 LINKER = {"_GLOBAL_OFFSET_TABLE_", "__ehdr_start"}
 # Weak references to what only an instrumented program has.
-HOOKS = {"__msan_unpoison"}
+HOOKS = {"__msan_unpoison", "__msan_scoped_disable_interceptor_checks",
+         "__msan_scoped_enable_interceptor_checks"}
 CORE_STRIPPED_BYTES = 100 * 1024
 # What detection tells a kernel beforehand goes through functions of the kernel's file.
 TOLD = {"dc_zva": {"_ZN3hpz5arm6413set_zva_blockEj", "_ZN3hpz5arm649zva_blockEv"}}
@@ -99,7 +101,7 @@ def check_shared(path, node, names, needs, soname):
     for kind, name, version in nm(path, "-D", "--undefined-only"):
         if version.startswith("GLIBC_") or (kind == "w" and name in START_FILES | HOOKS):
             continue
-        if name.startswith("cpuinfo_") and needs == FULL_NEEDS:
+        if name.startswith(("cpuinfo_", "hwloc_")) and needs == FULL_NEEDS:
             continue
         violations.append(f"{base}: undefined {name}")
     # The C compiler's start files put one entry each into these sections.
