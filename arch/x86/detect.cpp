@@ -208,4 +208,12 @@ Cpu detect(const CpuidSource &source) noexcept {
   return cpu;
 }
 
+Tuning tuning(FeatureSet features) noexcept {
+  if ((features & feature::zen) != 0) return {Tuning::Plain::kUpToL2, "AMD Zen"};
+  if ((features & feature::stosb_past_l1) != 0) {
+    return {Tuning::Plain::kUpToL1, "Intel, Ice Lake or later"};
+  }
+  return {};
+}
+
 }  // namespace hpz::x86

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Detection as a function of what CPUID and XGETBV answer, so that tests can invent CPUs.
+// Detection as a function of what CPUID and XGETBV answer, so that tests can invent CPUs, on any
+// machine.
 #ifndef HPZERO_ARCH_X86_DETECT_H
 #define HPZERO_ARCH_X86_DETECT_H
 
@@ -20,6 +21,7 @@ struct CpuidSource {
 };
 
 Cpu detect(const CpuidSource &source) noexcept;
+Tuning tuning(FeatureSet features) noexcept;
 
 }  // namespace hpz::x86
 

@@ -3,6 +3,7 @@
 // The x86-64 side of arch.h: the table, and everything that is one or two instructions.
 #include <cpuid.h>
 #include <emmintrin.h>
+#include <ucontext.h>
 #include <x86intrin.h>
 
 #include <array>
@@ -37,11 +38,7 @@ Cpu detect_cpu() noexcept {
 }
 
 Tuning tuning(FeatureSet features) noexcept {
-  if ((features & feature::zen) != 0) return {Tuning::Plain::kUpToL2, "AMD Zen"};
-  if ((features & feature::stosb_past_l1) != 0) {
-    return {Tuning::Plain::kUpToL1, "Intel, Ice Lake or later"};
-  }
-  return {};
+  return x86::tuning(features);
 }
 
 uint32_t block_bytes(const Kernel &) noexcept {
@@ -81,6 +78,18 @@ uint64_t timed_touch(void *at) noexcept {
 void evict(void *at) noexcept {
   _mm_clflush(at);
   _mm_mfence();
+}
+
+bool resume_at(void *ucontext, void (*function)(void *), void *argument) noexcept {
+  auto &registers = static_cast<ucontext_t *>(ucontext)->uc_mcontext.gregs;
+  constexpr greg_t kRedZone = 128;  // below the stack pointer, the interrupted function's own
+  const greg_t stack = (registers[REG_RSP] - kRedZone) & ~greg_t{15};
+  registers[REG_RSP] = stack - 8;  // as after a call, which pushes 8 bytes on an aligned stack
+  registers[REG_RDI] = reinterpret_cast<greg_t>(argument);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(function);
+  constexpr greg_t kDirectionFlag = 1 << 10;
+  registers[REG_EFL] &= ~kDirectionFlag;  // clear at every call
+  return true;
 }
 
 }  // namespace hpz

@@ -6,13 +6,57 @@
 #include <gtest/gtest.h>
 #include <string.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <stdexcept>
 
-#include "tests/support/machine.h"
+#include "arch/x86/features.h"
 
 namespace hpz::test {
 
 using x86::CpuidRegisters;
+
+namespace {
+
+constexpr const char *kFeatureNames[] = {
+#define HPZ_FEATURE(id, summary) #id,
+#include "arch/x86/features.def"
+#undef HPZ_FEATURE
+};
+
+constexpr auto rows() {
+  using namespace feature;
+  constexpr FeatureSet none = 0;
+#define HPZ_KERNEL(id, needs, avoid, roles, flags, lanes, lanes_from_bytes, summary)  \
+  Kernel{#id,   summary, nullptr,         needs, avoid, static_cast<uint32_t>(roles), \
+         flags, lanes,   lanes_from_bytes},
+  return std::to_array<Kernel>({
+#include "arch/x86/kernels.def"
+
+// Behind those in preference.
+#include "arch/generic/kernels.def"
+  });
+#undef HPZ_KERNEL
+}
+constexpr auto kRows = rows();
+
+// (That of tests/support is linked with the library, of which nothing is here.)
+template <typename Function> void for_each_name(const std::string &list, const Function &function) {
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    function(list.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+const FeatureSet kAllX86Features = (FeatureSet{1} << std::size(kFeatureNames)) - 1;
+
+std::span<const Kernel> x86_kernels() {
+  return kRows;
+}
 
 InventedCpu::InventedCpu(const std::string &vendor, uint32_t family, uint32_t model,
                          uint32_t stepping)
@@ -43,7 +87,7 @@ InventedCpu &InventedCpu::set(uint32_t leaf, uint32_t subleaf, const CpuidRegist
 }
 
 InventedCpu &InventedCpu::cpuid_bits(const std::string &features) {
-  for (const std::string &name : split(features, ',')) {
+  for_each_name(features, [this](const std::string &name) {
     if (name == "avx2") {
       leaves_[{1, 0}].ecx |= 1U << 28;  // AVX
       leaves_[{7, 0}].ebx |= 1U << 5;
@@ -64,7 +108,7 @@ InventedCpu &InventedCpu::cpuid_bits(const std::string &features) {
     } else {
       throw std::invalid_argument("no CPUID bit known for " + name);
     }
-  }
+  });
   return *this;
 }
 
@@ -124,14 +168,14 @@ Cpu InventedCpu::detect() const {
 
 FeatureSet features_of(const std::string &list) {
   FeatureSet found = 0;
-  for (const std::string &name : split(list, ',')) {
+  for_each_name(list, [&found](const std::string &name) {
     FeatureSet bit = 0;
-    for (size_t i = 0; i < feature_names().size(); ++i) {
-      if (name == feature_names()[i]) bit = FeatureSet{1} << i;
+    for (size_t i = 0; i < std::size(kFeatureNames); ++i) {
+      if (name == kFeatureNames[i]) bit = FeatureSet{1} << i;
     }
     if (bit == 0) throw std::invalid_argument("no feature " + name);
     found |= bit;
-  }
+  });
   return found;
 }
 
@@ -140,7 +184,7 @@ std::string list_of(FeatureSet features) {
   for (size_t i = 0; i < 64; ++i) {
     if ((features >> i & 1) == 0) continue;
     if (!list.empty()) list += ',';
-    list += i < feature_names().size() ? feature_names()[i] : "?";
+    list += i < std::size(kFeatureNames) ? kFeatureNames[i] : "?";
   }
   return list;
 }

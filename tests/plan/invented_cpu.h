@@ -2,11 +2,12 @@
 //
 // CPUs that need not exist: what CPUID and XGETBV answer, put together bit by bit. Leaves beyond
 // the highest one that the CPU says it has answer with all bits set, so that whoever looks there
-// sees features that are not there.
+// sees features that are not there. Of x86, on every machine: no instruction of it is executed.
 #ifndef HPZERO_TESTS_PLAN_INVENTED_CPU_H
 #define HPZERO_TESTS_PLAN_INVENTED_CPU_H
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -57,9 +58,13 @@ class InventedCpu {
   mutable int xgetbv_calls_ = 0;
 };
 
+// The rows of x86 without what they execute, which is not there on every machine.
+std::span<const Kernel> x86_kernels();
+
 // Features as in features.def, comma-separated, as bits and back.
 FeatureSet features_of(const std::string &list);
 std::string list_of(FeatureSet features);
+extern const FeatureSet kAllX86Features;
 
 }  // namespace hpz::test
 

@@ -74,5 +74,10 @@ TEST(Select, forced_before_profile_before_built_in) {
   EXPECT_EQ(forced.probe_from, forced.probe_upto);
 }
 
+// Detection is a function: the same answers, the same CPU (the plan list is bounded by that).
+TEST(Detect, the_machine_itself_twice) {
+  EXPECT_EQ(detect_cpu(), detect_cpu());
+}
+
 }  // namespace
 }  // namespace hpz::test
