@@ -41,6 +41,9 @@ def disassemble(objdump, path):
 class Counter:
     def __init__(self, qemu, model, objdump, program):
         self.command = [qemu, "-cpu", model]
+        # Its name since 8.1, and before.
+        text = subprocess.run([qemu, "--help"], capture_output=True, text=True, check=False).stdout
+        self.one_by_one = "-one-insn-per-tb" if "one-insn-per-tb" in text else "-singlestep"
         self.program = program
         self.code, self.functions = disassemble(objdump, program)
         # Every DC ZVA of the program, the C library's, too.
@@ -50,11 +53,17 @@ class Counter:
         mangled = f"_ZN3hpz6kernel{len(name)}{name}EPKPvmm"
         return set(self.functions[mangled])
 
+    def dc_zva(self):
+        """All of the kernel; its DC ZVA alone."""
+        own = self.kernel("dc_zva") | set().union(
+            *(at for name, at in self.functions.items() if "clear_whole_blocks" in name))
+        return own, self.zva & own
+
     def run(self, wanted, **environment):
         """How often each address of `wanted` was executed."""
         ranges = ",".join(f"{at:#x}+4" for at in sorted(wanted))
         env = {name: value for name, value in os.environ.items() if not name.startswith("HPZ_")}
-        done = subprocess.run([*self.command, "-singlestep", "-d", "nochain,exec", "-dfilter",
+        done = subprocess.run([*self.command, self.one_by_one, "-d", "nochain,exec", "-dfilter",
                                ranges, self.program],
                               stderr=subprocess.PIPE, env={**env, **environment}, check=False)
         assert done.returncode == 0, (done.returncode, done.stderr[-500:])
@@ -64,9 +73,7 @@ class Counter:
 def main(qemu, model, block, objdump, program):
     block = int(block)
     counter = Counter(qemu, model, objdump, program)
-    own = counter.kernel("dc_zva") | set().union(
-        *(at for name, at in counter.functions.items() if "clear_whole_blocks" in name))
-    own_zva = counter.zva & own
+    own, own_zva = counter.dc_zva()
     assert own_zva and counter.kernel("stp") and counter.kernel("stnp")
     failures = []
 

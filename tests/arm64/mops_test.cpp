@@ -5,11 +5,13 @@
 // Where the CPU has them they run, and the handler is never called.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <string>
 #include <vector>
 
 #include "arch/arm64/detect.h"
@@ -112,6 +114,16 @@ class Mops : public testing::Test {
 
   struct sigaction before_;
 };
+
+// Where a run is told (tests/support/machine.h) that its CPU executes SET instructions, they are
+// not emulated by this file instead.
+TEST_F(Mops, has_the_cpu_that_it_is_told) {
+  const char *const told = getenv("HPZERO_TEST_CPU_FLAGS");
+  const std::string flags = ',' + std::string(told != nullptr ? told : "") + ',';
+  if (flags.find(",mops,") != std::string::npos) {
+    EXPECT_NE(getauxval(AT_HWCAP2) & arm64::kHwcap2Mops, 0U);
+  }
+}
 
 TEST_F(Mops, clears_exactly_its_lanes) {
   const GuardedBuffer buffer(1 << 17);
