@@ -56,6 +56,11 @@ bool has_fine_counter(FeatureSet features) noexcept;  // false: never call the t
 uint64_t timed_touch(void *at) noexcept;              // ticks
 void evict(void *at) noexcept;  // writes the line back and drops it from all caches
 
+// For a signal handler with this ucontext_t: changes it so that the return from the handler calls
+// function(argument), on the stack of what was interrupted, below its frame, instead of resuming
+// there. function must not return. False: the registers are not known here, nothing changed.
+bool resume_at(void *ucontext, void (*function)(void *), void *argument) noexcept;
+
 }  // namespace hpz
 
 #endif

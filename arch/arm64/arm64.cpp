@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The arm64 side of arch.h: the table, and everything that is one or two instructions.
+#include <ucontext.h>
+
 #include <sys/auxv.h>
 
 #include <array>
@@ -81,6 +83,14 @@ uint64_t timed_touch(void *at) noexcept {
 
 void evict(void *at) noexcept {
   asm volatile("dc civac, %0\n\tdsb ish" : : "r"(at) : "memory");
+}
+
+bool resume_at(void *ucontext, void (*function)(void *), void *argument) noexcept {
+  auto &registers = static_cast<ucontext_t *>(ucontext)->uc_mcontext;
+  registers.sp &= ~decltype(registers.sp){15};
+  registers.regs[0] = reinterpret_cast<uintptr_t>(argument);
+  registers.pc = reinterpret_cast<uintptr_t>(function);
+  return true;
 }
 
 }  // namespace hpz

@@ -41,4 +41,8 @@ uint64_t timed_touch(void *) noexcept {
 
 void evict(void *) noexcept {}
 
+bool resume_at(void *, void (*)(void *), void *) noexcept {
+  return false;
+}
+
 }  // namespace hpz

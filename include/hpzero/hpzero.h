@@ -9,6 +9,12 @@
  *   hpz_is_zero(p, n);         1 if all of it reads zero
  *   hpz_init(NULL);            optional: second opinion, profile; before a sandbox closes
  *   hpz_plan_info_get(...);    what was chosen, and why (kernels.h)
+ *   hpz_team_create(...);      pinned workers (team.h), for
+ *   hpz_space_direct(...);     memory as one run of offsets (space.h), and its verbs
+ *   hpz_space_zero(...);       clear it, by all threads that help
+ *   hpz_space_populate(...);   make it resident, with errors instead of SIGBUS
+ *   hpz_space_reset(...);      clear what was touched
+ *   hpz_space_release(...);    give it back
  *
  * Errors are negative errno values. Nothing prints, throws or aborts; nothing happens at load time.
  */
@@ -16,6 +22,8 @@
 #define HPZERO_HPZERO_H
 
 #include <hpzero/kernels.h>
+#include <hpzero/space.h>
+#include <hpzero/team.h>
 #include <hpzero/version.h>
 #include <hpzero/zero.h>
 

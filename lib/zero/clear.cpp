@@ -76,20 +76,19 @@ Lanes split_lanes(const Kernel &kernel, size_t body) noexcept {
   return {kernel.lanes, slice, body - kernel.lanes * slice};
 }
 
-void clear_range(const Kernel &kernel, void *dst, size_t len) noexcept {
+void store_range(const Kernel &kernel, void *dst, size_t len) noexcept {
   const Edges edges = split_edges(reinterpret_cast<uintptr_t>(dst), len);
   if (edges.head != 0) memset(dst, 0, edges.head);
   if (edges.body != 0) {
     char *const body = bytes(dst) + edges.head;
     clear_body(kernel, body, edges.body);
     if (edges.tail != 0) memset(body + edges.body, 0, edges.tail);
-    fence_for(kernel);
   }
   // The edges, too: compilers put such short calls of memset in line, where it cannot see them.
   tell_sanitizer(dst, len);
 }
 
-void clear_pages(const Kernel &kernel, void *const *pages, size_t count,
+void store_pages(const Kernel &kernel, void *const *pages, size_t count,
                  size_t page_bytes) noexcept {
   if (count == 0 || page_bytes == 0) return;
   if (are_whole_lines(pages, count, page_bytes)) {
@@ -97,10 +96,20 @@ void clear_pages(const Kernel &kernel, void *const *pages, size_t count,
   } else {
     clear_ragged_pages(kernel, pages, count, page_bytes);
   }
-  fence_for(kernel);
   if (__msan_unpoison != nullptr) {
     for (size_t i = 0; i < count; ++i) tell_sanitizer(pages[i], page_bytes);
   }
+}
+
+void clear_range(const Kernel &kernel, void *dst, size_t len) noexcept {
+  store_range(kernel, dst, len);
+  fence_for(kernel);
+}
+
+void clear_pages(const Kernel &kernel, void *const *pages, size_t count,
+                 size_t page_bytes) noexcept {
+  store_pages(kernel, pages, count, page_bytes);
+  fence_for(kernel);
 }
 
 }  // namespace hpz

@@ -34,6 +34,12 @@ void clear_range(const Kernel &kernel, void *dst, size_t len) noexcept;
 void clear_pages(const Kernel &kernel, void *const *pages, size_t count,
                  size_t page_bytes) noexcept;
 
+// The same without the fence, for callers that do several of them: store_fence() before anybody is
+// told.
+void store_range(const Kernel &kernel, void *dst, size_t len) noexcept;
+void store_pages(const Kernel &kernel, void *const *pages, size_t count,
+                 size_t page_bytes) noexcept;
+
 }  // namespace hpz
 
 #endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A space: memory as one run of offsets, and what can be done to it, by a team or by the calling
+ * thread alone.
+ *
+ *   verb      memory                      who clears                  afterwards
+ *   zero      of any history              our kernels                 reads zero
+ *   populate  freshly mapped              the kernel, at its fault    resident; content as the
+ *                                                                     mapping has it
+ *   reset     used before, maybe sparse   our kernels, resident       reads zero; what was never
+ *                                         pages alone                 touched stays untouched
+ *   release   no longer needed            nobody                      reads zero, not resident
+ *
+ * Rules for all four:
+ *  - (extents, count) names bytes by offset; (NULL, 0) the whole space. Extents may come in any
+ *    order, adjacent and overlapping ones are merged. Exactly these bytes are meant.
+ *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted; it is
+ *    filled in whenever the result is not -EINVAL or -ECHILD.
+ *  - The job is cut into chunks at page boundaries; a chunk is done when its stores are fenced.
+ *    Chunks are worked on by the team's threads of the node that owns the memory, by those of
+ *    others when these have nothing left to do.
+ *  - Between chunks: progress, cancel, deadline. What these leave undone is untouched or, in the
+ *    chunks in work, done.
+ *  - The first error stops the job. The report then tells how many bytes are done, exactly, and the
+ *    lowest offset that failed; bytes that were not begun are untouched.
+ *  - Result: 0, or
+ *      -EINVAL      an extent beyond the end or wrapping; options that this version does not know.
+ *                   Nothing was done.
+ *      -ECHILD      the team was created in another process. Nothing was done.
+ *      -ENOMEM      no memory for the job's own lists (nothing was done), or, for populate and
+ *                   reset, a shortage of memory or huge pages: by pool, cgroup or mount limit
+ *      -ECANCELED   *cancel was set, progress returned non-zero, or the team was destroyed
+ *      -ETIMEDOUT   the deadline passed
+ *      -EFAULT      not mapped, or past the end of the mapped file. (Also a shortage of huge pages
+ *                   where the kernel does not let us exclude the latter.)
+ *      -EACCES      populate, reset, release: mapped without write permission
+ *      -EHWPOISON   a poisoned page
+ *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
+ *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
+ *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
+ *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Who writes
+ *    to memory that a verb works on finds either content. Mappings must stay for the call.
+ *
+ * System calls of the thread that works on a chunk. zero: none; move_pages for its placement where
+ * there are several nodes. populate: madvise, futex where the kernel is older than 5.14;
+ * get_mempolicy, set_mempolicy and move_pages where there are several nodes. reset: ioctl or
+ * pread64 on /proc/self/pagemap, madvise. release: madvise. Of the calling thread besides: futex,
+ * clock_gettime, getcpu, mmap, munmap, brk; for reset and release openat, read and close of
+ * /proc/self/smaps and /proc/self/pagemap. */
+#ifndef HPZERO_SPACE_H
+#define HPZERO_SPACE_H
+
+#include <hpzero/team.h>
+#include <hpzero/version.h>
+
+HPZ_EXTERN_C_BEGIN
+
+struct hpz_space; /* opaque */
+
+struct hpz_range {
+  void *base;
+  size_t len; /* bytes */
+};
+
+struct hpz_extent {
+  uint64_t offset; /* bytes from the beginning of the space */
+  uint64_t len;    /* bytes */
+};
+
+/* A field that is 0 means its default. Since 0.1.0. */
+struct hpz_space_options {
+  size_t size;         /* of this struct, filled by HPZ_SPACE_OPTIONS_INIT */
+  uint32_t flags;      /* none yet: 0 */
+  uint32_t reserved;   /* 0 */
+  uint64_t page_bytes; /* page size of the mappings, a power of two of at least 4096, for chunk
+                          boundaries; 0: found out */
+};
+
+#define HPZ_SPACE_OPTIONS_INIT \
+  { sizeof(struct hpz_space_options), 0, 0, 0 }
+
+/* A field that is 0 or NULL means its default, but for node. Since 0.1.0. */
+struct hpz_job_options {
+  size_t size;          /* of this struct, filled by HPZ_JOB_OPTIONS_INIT */
+  uint64_t chunk_bytes; /* 0: 32 MiB, less for small jobs. Rounded up to whole pages of the mapping
+                           (zero: of 2 MiB where they are larger), and for huge jobs up to a
+                           millionth of them */
+  uint32_t threads;     /* at most so many; 0: as many as still raise the rate */
+  uint32_t flags;       /* none yet: 0 */
+  int32_t node;         /* populate: place the pages on this node. -1: by the mapping's policy, else
+                           by the calling thread's, else on the calling thread's node */
+  uint32_t reserved;    /* 0 */
+  /* Called on the calling thread, at most once for each chunk and once at the end; a result other
+   * than 0 cancels. It may use the library, and other jobs of the team. */
+  int (*progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
+  void *user;
+  const uint32_t *cancel; /* the job ends when this is not 0; read atomically */
+  uint64_t deadline_ns;   /* the job ends at this time of CLOCK_MONOTONIC */
+  const void *touch_next; /* zero, reset: what the calling thread reads next: cleared last, by the
+                             calling thread, and left in its cache */
+};
+
+#define HPZ_JOB_OPTIONS_INIT \
+  { sizeof(struct hpz_job_options), 0, 0, 0, -1, 0, NULL, NULL, NULL, 0, NULL }
+
+/* Since 0.1.0. */
+struct hpz_job_report {
+  size_t size;              /* of this struct, filled by HPZ_JOB_REPORT_INIT */
+  uint64_t done_bytes;      /* of which the verb's promise holds: the sum of the next three (for
+                               release: cleared at the edges, or given back) */
+  uint64_t cleared_bytes;   /* written with zero by our kernels */
+  uint64_t populated_bytes; /* made resident, or found so */
+  uint64_t skipped_bytes;   /* reset: proven zero. release: given back */
+  uint64_t local_bytes;     /* worked on by a CPU of the memory's node, */
+  uint64_t remote_bytes;    /* by a CPU of another one: as far as the kernel tells, by samples of up
+                               to 16 pages for each chunk; all local where there is one node */
+  uint64_t wall_ns;         /* of the call */
+  uint64_t cpu_ns;          /* of all threads together */
+  uint64_t first_bad_offset; /* UINT64_MAX: no offset failed */
+  int32_t error;             /* the call's result */
+  uint32_t threads;          /* that worked on it */
+  uint32_t flags;            /* HPZ_JOB_* */
+  uint32_t reserved;
+};
+
+#define HPZ_JOB_REPORT_INIT \
+  { sizeof(struct hpz_job_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* hpz_job_report.flags: where pages lie could not be asked or chosen; best effort. Since 0.1.0. */
+#define HPZ_JOB_NO_PLACEMENT UINT32_C(0x1)
+
+/* A space of memory that is mapped: the ranges in this order, as one run of offsets that begins at
+ * 0. Any alignment; ranges of length 0 count for nothing. The list is copied; the mappings remain
+ * the caller's. Destroy the space before they go.
+ *
+ * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
+ * wraps around the address space or begins at NULL, ranges that overlap; -ENOMEM. Since 0.1.0. */
+HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
+                             const struct hpz_space_options *options,
+                             struct hpz_space **out) HPZ_NOEXCEPT;
+
+/* Frees the space; the memory is untouched. NULL does nothing. No verb may be at work on it. Since
+ * 0.1.0. */
+HPZ_API void hpz_space_destroy(struct hpz_space *space) HPZ_NOEXCEPT;
+
+/* Clears every byte, past the caches. Since 0.1.0. */
+HPZ_API int hpz_space_zero(struct hpz_space *space, struct hpz_team *team,
+                           const struct hpz_extent *extents, size_t count,
+                           const struct hpz_job_options *options,
+                           struct hpz_job_report *report) HPZ_NOEXCEPT;
+
+/* Makes every page resident and writable, and the errors of doing so into results where a touch
+ * would get SIGBUS. A fresh page is cleared by the kernel and never again by us; one that is
+ * resident keeps its content. Pages that the extents touch in part are populated whole. Chunks are
+ * never worked on by another node's threads, for who touches decides where a page lies.
+ * MADV_POPULATE_WRITE (Linux 5.14); before that a touch by futex(FUTEX_WAKE_OP), which returns what
+ * would have been a signal. Since 0.1.0. */
+HPZ_API int hpz_space_populate(struct hpz_space *space, struct hpz_team *team,
+                               const struct hpz_extent *extents, size_t count,
+                               const struct hpz_job_options *options,
+                               struct hpz_job_report *report) HPZ_NOEXCEPT;
+
+/* Makes every byte read zero, and leaves alone what is proven to: pages of private anonymous
+ * mappings that are absent and not swapped, or are the shared zero page. Proof comes from
+ * /proc/self/pagemap (PAGEMAP_SCAN from Linux 6.7 on, which alone proves zero pages and huge pages)
+ * and is never taken for mappings registered with userfaultfd. Without it everything is cleared.
+ * Since 0.1.0. */
+HPZ_API int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
+                            const struct hpz_extent *extents, size_t count,
+                            const struct hpz_job_options *options,
+                            struct hpz_job_report *report) HPZ_NOEXCEPT;
+
+/* Gives memory back: MADV_DONTNEED for private anonymous mappings, MADV_REMOVE for shared ones,
+ * which punches a hole into the mapped file. Whole pages of the mapping are given back; what an
+ * extent holds of a page in part is cleared. -EOPNOTSUPP, before anything is done: private mappings
+ * of files, mappings registered with userfaultfd or locked in memory, devices. Since 0.1.0. */
+HPZ_API int hpz_space_release(struct hpz_space *space, struct hpz_team *team,
+                              const struct hpz_extent *extents, size_t count,
+                              const struct hpz_job_options *options,
+                              struct hpz_job_report *report) HPZ_NOEXCEPT;
+
+HPZ_EXTERN_C_END
+
+#endif

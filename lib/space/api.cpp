@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// space.h: checks, and hands over.
+#include <errno.h>
+#include <hpzero/space.h>
+#include <stdlib.h>
+
+#include <new>
+
+#include "lib/plan/options.h"
+#include "lib/space/space.h"
+#include "lib/team/handle.h"
+
+using namespace hpz;
+
+struct hpz_space {
+  Space space;
+};
+
+namespace {
+
+bool is_page_size(uint64_t bytes) noexcept {
+  constexpr uint64_t kSmallest = 4096, kLargest = uint64_t{1} << 40;
+  return bytes >= kSmallest && bytes <= kLargest && (bytes & (bytes - 1)) == 0;
+}
+
+using Verb = int (*)(const VerbCall &, hpz_job_report &) noexcept;
+
+int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
+              size_t count, const hpz_job_options *options, hpz_job_report *report) noexcept {
+  if (space == nullptr) return -EINVAL;
+  if (report != nullptr && report->size < sizeof(size_t)) return -EINVAL;
+  hpz_job_options known = HPZ_JOB_OPTIONS_INIT;
+  if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
+  if (known.flags != 0 || known.reserved != 0 || known.node < -1) return -EINVAL;
+  Team *const its_team = team != nullptr ? team_of(team) : nullptr;
+  if (its_team != nullptr && !its_team->is_of_this_process()) return -ECHILD;
+
+  hpz_job_report own = HPZ_JOB_REPORT_INIT;
+  own.first_bad_offset = UINT64_MAX;
+  const VerbCall call = {space->space, its_team, extents, count, known};
+  const int error = verb(call, own);
+  own.error = error;
+  if (report != nullptr && error != -EINVAL) write_info(report, own);
+  return error;
+}
+
+}  // namespace
+
+extern "C" {
+
+int hpz_space_direct(const struct hpz_range *ranges, size_t count,
+                     const struct hpz_space_options *options, struct hpz_space **out) noexcept {
+  if (out == nullptr) return -EINVAL;
+  hpz_space_options known = HPZ_SPACE_OPTIONS_INIT;
+  if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
+  if (known.flags != 0 || known.reserved != 0) return -EINVAL;
+  if (known.page_bytes != 0 && !is_page_size(known.page_bytes)) return -EINVAL;
+  void *const memory = malloc(sizeof(hpz_space));
+  if (memory == nullptr) return -ENOMEM;
+  auto *const space = new (memory) hpz_space;
+  space->space.page_bytes = known.page_bytes;
+  const int error = space->space.ranges.assign(ranges, count);
+  if (error != 0) {
+    hpz_space_destroy(space);
+    return error;
+  }
+  *out = space;
+  return 0;
+}
+
+void hpz_space_destroy(struct hpz_space *space) noexcept {
+  if (space == nullptr) return;
+  space->~hpz_space();
+  free(space);
+}
+
+int hpz_space_zero(struct hpz_space *space, struct hpz_team *team, const struct hpz_extent *extents,
+                   size_t count, const struct hpz_job_options *options,
+                   struct hpz_job_report *report) noexcept {
+  return call_verb(zero_space, space, team, extents, count, options, report);
+}
+
+int hpz_space_populate(struct hpz_space *space, struct hpz_team *team,
+                       const struct hpz_extent *extents, size_t count,
+                       const struct hpz_job_options *options,
+                       struct hpz_job_report *report) noexcept {
+  return call_verb(populate_space, space, team, extents, count, options, report);
+}
+
+int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
+                    const struct hpz_extent *extents, size_t count,
+                    const struct hpz_job_options *options, struct hpz_job_report *report) noexcept {
+  return call_verb(reset_space, space, team, extents, count, options, report);
+}
+
+int hpz_space_release(struct hpz_space *space, struct hpz_team *team,
+                      const struct hpz_extent *extents, size_t count,
+                      const struct hpz_job_options *options,
+                      struct hpz_job_report *report) noexcept {
+  return call_verb(release_space, space, team, extents, count, options, report);
+}
+
+}  // extern "C"

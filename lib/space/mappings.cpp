@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lib/space/mappings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace hpz {
+namespace {
+
+// struct procmap_query of linux/fs.h, which headers before 6.11 do not have.
+struct ProcmapQuery {
+  uint64_t size, query_flags, query_addr;
+  uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+  uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+  uint64_t vma_name_addr, build_id_addr;
+};
+constexpr unsigned long kProcmapQuery = _IOWR('f', 17, ProcmapQuery);
+constexpr uint64_t kCoveringOrNext = 0x10;
+
+bool skip_hex(const char *&at, uint64_t &value) noexcept {
+  char *end;
+  value = strtoull(at, &end, 16);
+  const bool some = end != at;
+  at = end;
+  return some;
+}
+
+bool begins_with(const char *text, const char *start) noexcept {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+uint64_t pack_dev(uint64_t major, uint64_t minor) noexcept {
+  return major << 32 | minor;
+}
+
+}  // namespace
+
+// "7f0c2a000000-7f0c2a200000 rw-p 00000000 00:0f 12345   /anon_hugepage (deleted)"
+void SmapsParser::header() noexcept {
+  is_inside_ = false;
+  const char *at = line_;
+  uint64_t begin, end, offset, dev_major, dev_minor;
+  if (!skip_hex(at, begin) || *at++ != '-' || !skip_hex(at, end) || *at++ != ' ' ||
+      strlen(at) < 5) {
+    has_failed_ = true;
+    return;
+  }
+  const char *const permissions = at;
+  at += 4;
+  if (!skip_hex(at, offset) || !skip_hex(at, dev_major) || *at++ != ':' ||
+      !skip_hex(at, dev_minor)) {
+    has_failed_ = true;
+    return;
+  }
+  char *name;
+  const uint64_t inode = strtoull(at, &name, 10);
+  while (*name == ' ') ++name;
+  if (begin >= hi_) {
+    is_past_ = true;
+    return;
+  }
+  if (end <= lo_) return;
+
+  Mapping mapping = {};
+  mapping.begin = begin;
+  mapping.end = end;
+  mapping.inode = inode;
+  mapping.file_offset = offset;
+  mapping.is_writable = permissions[1] == 'w';
+  mapping.is_shared = permissions[3] == 's';
+  // Private anonymous huge pages have a file of a mount inside the kernel behind them, whose name
+  // is this. A file of that name in a hugetlbfs that is mounted anywhere has a longer path, unless
+  // it is mounted at the root.
+  const bool is_kernels_own =
+      strcmp(name, "/anon_hugepage (deleted)") == 0 && pack_dev(dev_major, dev_minor) != root_dev_;
+  mapping.is_anonymous = !mapping.is_shared && (inode == 0 || is_kernels_own);
+  is_inside_ = true;
+  if (!out_.push_back(mapping)) has_failed_ = true;
+}
+
+void SmapsParser::flags() noexcept {
+  Mapping &mapping = out_.back();
+  mapping.has_flags = true;
+  for (const char *at = line_ + strlen("VmFlags:"); *at != '\0';) {
+    while (*at == ' ') ++at;
+    if (*at == '\0') break;
+    const auto is = [&](const char *flag) { return at[0] == flag[0] && at[1] == flag[1]; };
+    if (is("ht")) mapping.is_hugetlb = true;
+    if (is("um") || is("uw") || is("ui")) mapping.has_userfaultfd = true;
+    if (is("lo") || is("lf")) mapping.is_locked = true;
+    if (is("io") || is("pf") || is("mm")) mapping.is_special = true;
+    while (*at != ' ' && *at != '\0') ++at;
+  }
+}
+
+void SmapsParser::line() noexcept {
+  line_[length_] = '\0';
+  // Fields begin with a capital letter, addresses with a digit or a small one.
+  if (line_[0] < 'A' || line_[0] > 'Z') return header();
+  if (!is_inside_) return;
+  if (begins_with(line_, "KernelPageSize:")) {
+    out_.back().page_bytes = strtoull(line_ + strlen("KernelPageSize:"), nullptr, 10) * 1024;
+  } else if (begins_with(line_, "VmFlags:")) {
+    flags();
+  }
+}
+
+void SmapsParser::feed(const char *text, size_t size) noexcept {
+  for (size_t i = 0; i < size && !is_past_ && !has_failed_; ++i) {
+    if (text[i] == '\n') {
+      line();
+      length_ = 0;
+    } else if (length_ < sizeof(line_) - 1) {
+      line_[length_++] = text[i];
+    }
+  }
+}
+
+int read_mappings(uintptr_t lo, uintptr_t hi, Array<Mapping> &out) noexcept {
+  out.clear();
+  struct stat root;
+  if (stat("/", &root) != 0) return -errno;
+  const int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  SmapsParser parser(lo, hi, pack_dev(major(root.st_dev), minor(root.st_dev)), out);
+  int error = 0;
+  char buffer[4096];  // no more than a page comes at once
+  while (!parser.is_done() && !parser.has_failed()) {
+    const ssize_t size = read(fd, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) error = -errno;
+    if (size <= 0) break;
+    parser.feed(buffer, static_cast<size_t>(size));
+  }
+  close(fd);
+  if (parser.has_failed()) error = -ENOMEM;
+  return error;
+}
+
+const Mapping *find_mapping(const Array<Mapping> &mappings, uintptr_t address) noexcept {
+  size_t low = 0, high = mappings.size();
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (mappings[middle].end <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < mappings.size() && mappings[low].begin <= address ? &mappings[low] : nullptr;
+}
+
+uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept {
+  // A space of very many mappings: the first ones tell enough for what are only chunk boundaries.
+  constexpr int kMostQueries = 1000;
+  uint64_t largest = 0;
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  bool is_answered = fd >= 0;
+  for (int i = 0; is_answered && i < kMostQueries && lo < hi; ++i) {
+    ProcmapQuery query = {};
+    query.size = sizeof query;
+    query.query_flags = kCoveringOrNext;
+    query.query_addr = lo;
+    if (ioctl(fd, kProcmapQuery, &query) != 0) {
+      is_answered = errno == ENOENT;  // nothing mapped from here on
+      break;
+    }
+    if (query.vma_start >= hi) break;
+    if (query.vma_page_size > largest) largest = query.vma_page_size;
+    lo = query.vma_end;
+  }
+  if (fd >= 0) close(fd);
+  if (is_answered) return largest;
+
+  Array<Mapping> mappings;
+  if (read_mappings(lo, hi, mappings) != 0) return 0;
+  for (const Mapping &mapping : mappings) {
+    if (mapping.page_bytes > largest) largest = mapping.page_bytes;
+  }
+  return largest;
+}
+
+}  // namespace hpz

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What kinds of mapping lie behind addresses, as /proc/self/smaps tells.
+#ifndef HPZERO_LIB_SPACE_MAPPINGS_H
+#define HPZERO_LIB_SPACE_MAPPINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/team/array.h"
+
+namespace hpz {
+
+struct Mapping {
+  uintptr_t begin, end;
+  uint64_t page_bytes;  // 0: not told
+  uint64_t inode;       // 0: no file behind it
+  uint64_t file_offset;
+  bool is_writable, is_shared;
+  bool is_hugetlb;
+  bool is_anonymous;     // private, and absent pages are zero pages: no file behind it, or none but
+                         // the kernel's own for private anonymous huge pages
+  bool has_flags;        // VmFlags were there: what follows is known
+  bool has_userfaultfd;  // an absent page's content comes from whoever handles it
+  bool is_locked;
+  bool is_special;  // I/O memory, page frames without struct page
+};
+
+// Reads smaps line by line, whatever the pieces it comes in.
+class SmapsParser {
+ public:
+  // Mappings that end at lo or before and those that begin at hi or behind are left out. root_dev:
+  // the device number of "/", as smaps writes it: see is_anonymous.
+  SmapsParser(uintptr_t lo, uintptr_t hi, uint64_t root_dev, Array<Mapping> &out) noexcept
+      : lo_(lo), hi_(hi), root_dev_(root_dev), out_(out) {}
+  void feed(const char *text, size_t size) noexcept;
+  bool is_done() const noexcept { return is_past_; }        // nothing that follows matters
+  bool has_failed() const noexcept { return has_failed_; }  // no memory, or not such a file
+
+ private:
+  void line() noexcept;
+  void header() noexcept;
+  void flags() noexcept;
+
+  uintptr_t lo_, hi_;
+  uint64_t root_dev_;
+  Array<Mapping> &out_;
+  bool is_inside_ = false;  // the lines are about a mapping that is wanted
+  bool is_past_ = false, has_failed_ = false;
+  size_t length_ = 0;
+  char line_[512];  // longer ones are cut: what is wanted stands in front
+};
+
+// The mappings that have bytes in [lo, hi), by address. -errno: not readable, -ENOMEM.
+int read_mappings(uintptr_t lo, uintptr_t hi, Array<Mapping> &out) noexcept;
+
+// The one that holds the address, or null.
+const Mapping *find_mapping(const Array<Mapping> &mappings, uintptr_t address) noexcept;
+
+// The largest page size of the mappings in [lo, hi), by the PROCMAP_QUERY ioctl (Linux 6.11), which
+// walks no page tables, else by smaps; 0: not told.
+uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept;
+
+}  // namespace hpz
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lib/space/touch.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "lib/space/mappings.h"
+#include "lib/space/residency.h"
+
+namespace hpz {
+namespace {
+
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE: musl 1.2.3 does not have it
+
+// EAGAIN: a page is busy, or memory is short for the moment; EINTR: a signal. More often than this
+// in a row is no moment any more.
+constexpr int kMostRetries = 100;
+
+int advise_populate(uintptr_t begin, uintptr_t end) noexcept {
+  for (int i = 0;; ++i) {
+    if (madvise(reinterpret_cast<void *>(begin), end - begin, kPopulateWrite) == 0) return 0;
+    if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) return -errno;
+  }
+}
+
+// Adds 0 to a word by an operation of the kernel, which faults the page in for writing and returns
+// what a store of ours would get as a signal. The waiters that it may wake, at that word, wake for
+// nothing once more: futexes permit that.
+int touch_word(uintptr_t at) noexcept {
+  uint32_t nobody = 0;
+  constexpr unsigned long kAddZero = FUTEX_OP(FUTEX_OP_ADD, 0u, FUTEX_OP_CMP_EQ, 0u);
+  for (int i = 0;; ++i) {
+    if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0ul, at, kAddZero) >= 0) return 0;
+    if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) return -errno;
+  }
+}
+
+// 0: not asked yet, 1: no, 2: yes.
+constinit std::atomic<int> g_has_populate{0};
+
+bool try_populate() noexcept {
+  const size_t page = base_page_bytes();
+  void *const probe =
+      mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  bool works = madvise(probe, page, kPopulateWrite) == 0;
+  unsigned char is_resident = 0;
+  // Emulators take unknown advice, and do nothing.
+  if (works && mincore(probe, page, &is_resident) == 0) works = (is_resident & 1) != 0;
+  munmap(probe, page);
+  return works;
+}
+
+// Whether the file behind the mapping is known to hold this address's byte.
+bool is_within_file(const Mapping &mapping, uintptr_t at) noexcept {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", static_cast<long>(mapping.begin),
+           static_cast<long>(mapping.end));
+  struct stat file;
+  if (stat(path, &file) != 0) return false;  // wants a capability
+  return mapping.file_offset + (at - mapping.begin) < static_cast<uint64_t>(file.st_size);
+}
+
+// Why the kernel refused the page at this address.
+int explain(int error, uintptr_t at) noexcept {
+  if (error == -EHWPOISON || error == -EAGAIN || error == -EINTR) return error;
+  Array<Mapping> mappings;
+  const bool is_known = read_mappings(at, at + 1, mappings) == 0;
+  const Mapping *const mapping = find_mapping(mappings, at);
+  if (is_known && mapping == nullptr) return -EFAULT;
+  if (mapping != nullptr && !mapping->is_writable) return -EACCES;
+  if (error == -EINVAL) return mapping != nullptr && mapping->is_special ? -EFAULT : -EACCES;
+  if (error != -EFAULT) return error;
+  // A shortage of huge pages, or a place where there is nothing to fault in.
+  if (mapping == nullptr || mapping->is_special || Residency().is_guard(at)) return -EFAULT;
+  return mapping->is_anonymous || is_within_file(*mapping, at) ? -ENOMEM : -EFAULT;
+}
+
+}  // namespace
+
+bool has_populate() noexcept {
+  int known = g_has_populate.load(std::memory_order_relaxed);
+  if (known == 0) {
+    known = try_populate() ? 2 : 1;
+    g_has_populate.store(known, std::memory_order_relaxed);
+  }
+  return known == 2;
+}
+
+TouchResult touch_pages(char *at, uint64_t bytes, uint64_t page_bytes) noexcept {
+  const uintptr_t base = base_page_bytes();
+  const auto begin = reinterpret_cast<uintptr_t>(at);
+  const uintptr_t first = begin & ~(base - 1);
+  const uintptr_t last = (begin + (bytes - 1)) | (base - 1);  // the end itself may wrap
+  const bool advises = has_populate();
+  if (advises && advise_populate(first, last + 1) == 0) return {bytes, 0};
+
+  // Page by page, to tell exactly how far it goes.
+  const uintptr_t page = page_bytes > base ? page_bytes : base;
+  for (uintptr_t here = first;;) {
+    const uintptr_t page_last = here | (page - 1);
+    const uintptr_t here_last = page_last < last ? page_last : last;
+    const int error = advises ? advise_populate(here, here_last + 1) : touch_word(here);
+    if (error != 0)
+      return {here > begin ? here - begin : 0, explain(error, here > begin ? here : begin)};
+    if (here_last == last) return {bytes, 0};
+    here = here_last + 1;
+  }
+}
+
+}  // namespace hpz

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a job has come to, written by all who work on it.
+#ifndef HPZERO_LIB_TEAM_PROGRESS_H
+#define HPZERO_LIB_TEAM_PROGRESS_H
+
+#include <atomic>
+
+#include "lib/team/job.h"
+
+namespace hpz {
+
+class Progress {
+ public:
+  Progress() noexcept = default;
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+
+  // Runs the task and takes down how it went; after an error no more tasks should be begun.
+  void run(const Job &job, size_t task, const Runner &runner) noexcept;
+
+  // Whether to begin another task: not after an error, cancel or the deadline.
+  bool may_go_on(const Job &job) noexcept;
+  void stop(int error) noexcept;  // the first reason counts
+  bool is_stopped() const noexcept { return stopped_.load(std::memory_order_relaxed) != 0; }
+
+  void add_cpu(uint64_t ns) noexcept;
+  uint64_t done_bytes() const noexcept { return done_.load(std::memory_order_relaxed); }
+  // Calls back on the calling thread, if more is done than at the last call.
+  void report(const Job &job) noexcept;
+  void result(JobResult &out) const noexcept;
+
+ private:
+  void fail(int error, uint64_t offset) noexcept;
+
+  std::atomic<int> stopped_{0};
+  std::atomic<uint64_t> done_{0}, cpu_ns_{0};
+  uint64_t reported_ = 0;  // the calling thread's
+  // The lowest offset that failed and why: two words that belong together.
+  std::atomic_flag failing_ = ATOMIC_FLAG_INIT;
+  int failure_ = 0;
+  uint64_t bad_offset_ = kNoOffset;
+};
+
+}  // namespace hpz
+
+#endif
