@@ -43,6 +43,7 @@ class Path {
  public:
   bool append(string_view text) noexcept {
     if (text.size() >= sizeof text_ - length_) return false;
+    if (text.empty()) return true;  // perhaps a null pointer, which memcpy may not see
     memcpy(text_ + length_, text.data(), text.size());
     length_ += text.size();
     text_[length_] = '\0';
@@ -115,7 +116,12 @@ class Lines {
       }
       begin_ = 0;
       const size_t got = file_.read_some(buffer_ + end_, sizeof buffer_ - end_);
-      if (got == 0) return false;
+      if (got == 0) {
+        // The last line, if nothing ends it.
+        line = {buffer_, end_};
+        end_ = 0;
+        return !line.empty() && !is_rest;
+      }
       end_ += got;
     }
   }
