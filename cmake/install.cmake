@@ -15,6 +15,8 @@ install(TARGETS ${hpzero_installed} EXPORT hpzero-targets
                 NAMELINK_COMPONENT hpzero_development)
 install(TARGETS hpzero_core_archive
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT hpzero_development)
+# All headers, also with the core alone: hpzero.h, which includes them, is the same everywhere, and
+# a call that the core does not have fails to link, by its name.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/hpzero DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT hpzero_development)
 

@@ -300,15 +300,13 @@ int load_from_hwloc(Topology &out, bool &in_doubt) noexcept {
   // Disallowed: all nodes of the machine, whatever this process's cpuset is today. Memory that was
   // put there before or by others lies on them all the same; which CPUs may be used is the
   // affinity's to say.
-  if (!machine.init() ||
-      hwloc_topology_set_components(machine.handle(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                    "x86") != 0 ||
-      hwloc_topology_set_flags(machine.handle(), HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED |
-                                                     HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING) !=
-          0 ||
-      hwloc_topology_load(machine.handle()) != 0) {
-    return -EINVAL;
-  }
+  constexpr unsigned long kFlags =
+      HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED | HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
+  if (!machine.init() || hwloc_topology_set_flags(machine.handle(), kFlags) != 0) return -EINVAL;
+  // Fails where hwloc has no such component, on all CPUs but x86; then there is nothing to leave
+  // out.
+  hwloc_topology_set_components(machine.handle(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  if (hwloc_topology_load(machine.handle()) != 0) return -EINVAL;
   // Another machine, by the user's HWLOC_XMLFILE or HWLOC_SYNTHETIC: memory is not placed by that.
   if (hwloc_topology_is_thissystem(machine.handle()) == 0) return -EINVAL;
   return take(machine, out, in_doubt);

@@ -218,6 +218,21 @@ TEST(ThisMachine, is_understood) {
     }
   }
   RecordProperty("nodes_compared", static_cast<int>(listed));
+
+  // Two CPUs are of one core if each lists the other.
+  for (const Topology::Cpu &cpu : topology.cpus) {
+    std::string list;
+    try {
+      list = read_file("/sys/devices/system/cpu/cpu" + std::to_string(cpu.cpu) +
+                       "/topology/thread_siblings_list");
+    } catch (const std::exception &) {
+      continue;
+    }
+    const CpuSet siblings = cpus(list);
+    for (const Topology::Cpu &other : topology.cpus) {
+      EXPECT_EQ(other.core == cpu.core, siblings.contains(other.cpu)) << cpu.cpu << other.cpu;
+    }
+  }
 }
 
 TEST(ThisMachine, has_cpus_that_hwloc_does_not_know) {
