@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb populate: errors where a touch would get a signal, and exact bytes. Shortages of huge
+// pages by cgroup, by mount, on a node, and poison are tried in the guest (tests/guest); here the
+// pool of 2 MiB pages.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <hpzero/space.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/support/guarded_buffer.h"
+#include "workers.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+class PopulateVerb : public ByWorkers {};
+HPZERO_BY_WORKERS(PopulateVerb);
+
+TEST_P(PopulateVerb, makes_resident_and_keeps_content) {
+  const Memory memory(24 * kMiB);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  memory.begin()[5 * kMiB] = 42;
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.populated_bytes, memory.bytes());
+  EXPECT_EQ(report.cleared_bytes, 0u) << "the kernel clears";
+  EXPECT_EQ(memory.resident_bytes(), memory.bytes());
+  EXPECT_EQ(memory.begin()[5 * kMiB], 42);
+
+  const Memory partly(24 * kMiB);
+  madvise(partly.begin(), partly.bytes(), MADV_NOHUGEPAGE);
+  const SpacePointer other = make_space(partly.begin(), partly.bytes());
+  const hpz_extent extents[] = {{1, 1}, {10 * kMiB + page - 1, 2}};
+  ASSERT_EQ(hpz_space_populate(other.get(), team(), extents, 2, nullptr, &report), 0);
+  EXPECT_EQ(report.done_bytes, 3u);
+  EXPECT_EQ(partly.resident_bytes(), 3 * page) << "whole pages, and no others";
+}
+
+// Row D10: each page is faulted in once.
+TEST_P(PopulateVerb, field_D10_no_fault_is_left) {
+  const Memory memory(8 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  ASSERT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, nullptr, nullptr), 0);
+  const auto faults = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  const long before = faults();
+  memset(memory.begin(), 1, memory.bytes());
+  EXPECT_LE(faults() - before, 8) << "of 2048 pages";
+}
+
+TEST_P(PopulateVerb, hole) {
+  const Memory memory(16 * kMiB);
+  const size_t hole = 9 * kMiB + 4 * 4096;
+  ASSERT_EQ(munmap(memory.begin() + hole, kMiB), 0);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;  // in order: then all before the hole is done
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(report.error, -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, hole);
+  EXPECT_EQ(report.done_bytes, hole);
+  EXPECT_EQ(report.populated_bytes, hole);
+}
+
+TEST_P(PopulateVerb, read_only) {
+  const Memory memory(8 * kMiB);
+  ASSERT_EQ(mprotect(memory.begin() + 4 * kMiB, kMiB, PROT_READ), 0);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -EACCES);
+  EXPECT_EQ(report.first_bad_offset, 4 * kMiB);
+  EXPECT_EQ(report.done_bytes, 4 * kMiB);
+  ASSERT_EQ(mprotect(memory.begin() + 4 * kMiB, kMiB, PROT_NONE), 0);
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -EACCES);
+}
+
+TEST_P(PopulateVerb, file_shorter_than_its_mapping) {
+  const int fd = memfd_create("short", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 4 * kMiB + 100), 0);
+  const Memory memory(fd, 8 * kMiB, MAP_SHARED);
+  close(fd);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, 4 * kMiB + 4096);
+  EXPECT_EQ(report.done_bytes, 4 * kMiB + 4096) << "the last page is the file's";
+}
+
+// Rows D1, D2 and D4: an error, exact bytes, whichever worker it was; the process lives.
+TEST_P(PopulateVerb, field_D1_D4_shortage_of_huge_pages) {
+  constexpr size_t kHuge = 2 * kMiB;
+  const size_t pages = 8;
+  const Memory memory(pages * kHuge, MAP_HUGETLB | MAP_NORESERVE);
+  if (memory.begin() == nullptr) GTEST_SKIP() << "NOT TESTED HERE: no 2 MiB pages in this kernel";
+  // As many as the pool happens to have: other tests may hold and add some.
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = kHuge;
+  const int result = hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report);
+  if (result == 0) GTEST_SKIP() << "NOT TESTED HERE: the pool has pages enough";
+  EXPECT_EQ(result, -ENOMEM) << "anonymous: past the end of a file is excluded";
+  EXPECT_EQ(report.done_bytes % kHuge, 0u);
+  EXPECT_EQ(report.first_bad_offset % kHuge, 0u);
+  EXPECT_LT(report.done_bytes, memory.bytes());
+}
+
+TEST_P(PopulateVerb, node_that_is_not_there) {
+  const Memory memory(4 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.node = 999;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  const int result = hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report);
+  // Emulators refuse the question for the nodes; then it is best effort.
+  EXPECT_TRUE(result == -EINVAL || (result == 0 && (report.flags & HPZ_JOB_NO_PLACEMENT) != 0));
+  options.node = 0;
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), 0);
+}
+
+}  // namespace
+}  // namespace hpz::test

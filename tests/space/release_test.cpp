@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb release: reads zero and is not resident, or an error before anything is done.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/guarded_buffer.h"
+#include "tests/support/scratch_folder.h"
+#include "workers.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+class ReleaseVerb : public ByWorkers {};
+HPZERO_BY_WORKERS(ReleaseVerb);
+
+TEST_P(ReleaseVerb, private_anonymous_memory) {
+  const Memory memory(24 * kMiB);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  memset(memory.begin(), kPoison, memory.bytes());
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  // Edges in the middle of pages, and of transparent huge ones.
+  const hpz_extent extent = {100, 20 * kMiB};
+  ASSERT_EQ(hpz_space_release(space.get(), team(), &extent, 1, nullptr, &report), 0);
+  EXPECT_EQ(report.done_bytes, 20 * kMiB);
+  EXPECT_EQ(report.skipped_bytes, 20 * kMiB - page);
+  EXPECT_EQ(report.cleared_bytes, page);
+  EXPECT_TRUE(all_are(memory.begin(), memory.begin() + 100, kPoison, "before"));
+  EXPECT_TRUE(all_are(memory.begin() + 100 + 20 * kMiB, memory.end(), kPoison, "behind"));
+  EXPECT_LE(memory.resident_bytes(), 4 * kMiB + 2 * page);
+  EXPECT_TRUE(hpz_is_zero(memory.begin() + 100, 20 * kMiB));
+}
+
+TEST_P(ReleaseVerb, shared_memory_gets_a_hole) {
+  const int fd = memfd_create("shared", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 8 * kMiB), 0);
+  const Memory memory(fd, 8 * kMiB, MAP_SHARED);
+  memset(memory.begin(), kPoison, memory.bytes());
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  const hpz_extent extent = {4096, 7 * kMiB};
+  ASSERT_EQ(hpz_space_release(space.get(), team(), &extent, 1, nullptr, &report), 0);
+  struct stat file;
+  ASSERT_EQ(fstat(fd, &file), 0);
+  EXPECT_EQ(file.st_size, 8 << 20) << "the size is the file's own";
+  EXPECT_LE(file.st_blocks * 512, 1 << 20);
+  EXPECT_TRUE(hpz_is_zero(memory.begin() + 4096, 7 * kMiB));
+  EXPECT_TRUE(all_are(memory.begin(), memory.begin() + 4096, kPoison, "before"));
+  EXPECT_TRUE(all_are(memory.begin() + 4096 + 7 * kMiB, memory.end(), kPoison, "behind"));
+  close(fd);
+}
+
+// Row E1's kind: what would come back as the file's content is not given back.
+TEST_P(ReleaseVerb, private_file_mapping_is_refused) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("file", std::string(kMiB, 'f'));
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const Memory file(fd, kMiB, MAP_PRIVATE), memory(kMiB);
+  close(fd);
+  memset(memory.begin(), kPoison, memory.bytes());
+  memset(file.begin(), kPoison, file.bytes());
+  const SpacePointer space =
+      make_space({{memory.begin(), memory.bytes()}, {file.begin(), file.bytes()}});
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), -EOPNOTSUPP);
+  EXPECT_EQ(report.first_bad_offset, kMiB);
+  EXPECT_EQ(report.done_bytes, 0u);
+  EXPECT_TRUE(all_are(memory.begin(), memory.end(), kPoison, "nothing was done"));
+}
+
+TEST_P(ReleaseVerb, locked_memory_is_refused) {
+  const Memory memory(64 * 1024);
+  memset(memory.begin(), kPoison, memory.bytes());
+  if (mlock(memory.begin(), memory.bytes()) != 0) GTEST_SKIP() << "NOT TESTED HERE: no mlock";
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, nullptr), -EOPNOTSUPP);
+  EXPECT_TRUE(all_are(memory.begin(), memory.end(), kPoison, "nothing was done"));
+}
+
+}  // namespace
+}  // namespace hpz::test

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The verb reset: reads zero everywhere, and nothing that was not touched is afterwards.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <random>
+#include <thread>
+
+#include "tests/support/guarded_buffer.h"
+#include "tests/support/scratch_folder.h"
+#include "workers.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+class ResetVerb : public ByWorkers {};
+HPZERO_BY_WORKERS(ResetVerb);
+
+bool can_prove() {
+  return access("/proc/self/pagemap", R_OK) == 0 && access("/proc/self/smaps", R_OK) == 0;
+}
+
+TEST_P(ResetVerb, clears_what_was_touched) {
+  const Memory memory(64 * kMiB);
+  madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 100; ++i) memory.begin()[random() % memory.bytes()] = 1;
+  const size_t resident = memory.resident_bytes();
+  const SpacePointer space = make_space(memory.begin() + 1, memory.bytes() - 2);
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.done_bytes, memory.bytes() - 2);
+  EXPECT_EQ(report.cleared_bytes + report.skipped_bytes, report.done_bytes);
+  if (can_prove()) {
+    EXPECT_LE(report.cleared_bytes, resident);
+    EXPECT_EQ(memory.resident_bytes(), resident) << "nothing was inflated";
+  }
+  EXPECT_TRUE(hpz_is_zero(memory.begin() + 1, memory.bytes() - 2));
+}
+
+// The oracle is a byte loop; extents of any alignment, transparent huge pages or not.
+TEST_P(ResetVerb, exactly_the_extents) {
+  std::mt19937_64 random(GetParam() + 77);
+  const auto up_to = [&](uint64_t most) { return random() % (most + 1); };
+  for (int round = 0; round < 20; ++round) {
+    const Memory memory(8 * kMiB);
+    madvise(memory.begin(), memory.bytes(), up_to(1) == 0 ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+    std::vector<unsigned char> expected(memory.bytes(), 0);
+    for (int i = 0; i < 50; ++i) {
+      const size_t at = up_to(memory.bytes() - 1);
+      const size_t len = std::min<size_t>(up_to(20000), memory.bytes() - at);
+      memset(memory.begin() + at, kPoison, len);
+      memset(expected.data() + at, kPoison, len);
+    }
+    std::vector<hpz_extent> extents(1 + up_to(20));
+    for (hpz_extent &extent : extents) {
+      extent.offset = up_to(memory.bytes());
+      extent.len = std::min(up_to(500'000), memory.bytes() - extent.offset);
+      memset(expected.data() + extent.offset, 0, extent.len);
+    }
+    const SpacePointer space = make_space(memory.begin(), memory.bytes());
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = 1 + up_to(3 * kMiB);
+    options.touch_next = memory.begin() + up_to(memory.bytes());
+    ASSERT_EQ(
+        hpz_space_reset(space.get(), team(), extents.data(), extents.size(), &options, nullptr), 0);
+    ASSERT_EQ(memcmp(memory.begin(), expected.data(), expected.size()), 0) << "round " << round;
+  }
+}
+
+// What lies in a shared mapping may be in the page cache though nobody here has touched it.
+TEST_P(ResetVerb, shared_memory_is_cleared) {
+  const int fd = memfd_create("shared", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 4 * kMiB), 0);
+  const std::string secret(4096, 's');
+  for (const off_t at : {0, 1 << 20, (4 << 20) - 4096}) {
+    ASSERT_EQ(pwrite(fd, secret.data(), secret.size(), at), 4096);
+  }
+  const Memory memory(fd, 4 * kMiB, MAP_SHARED);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.skipped_bytes, 0u);
+  std::string read(4096, 'x');
+  for (const off_t at : {0, 1 << 20, (4 << 20) - 4096}) {
+    ASSERT_EQ(pread(fd, read.data(), read.size(), at), 4096);
+    EXPECT_EQ(read, std::string(4096, '\0'));
+  }
+  close(fd);
+}
+
+// An absent page of a private file mapping is the file's content.
+TEST_P(ResetVerb, private_file_mappings_are_cleared) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("file", std::string(kMiB, 'f'));
+  const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const Memory memory(fd, kMiB, MAP_PRIVATE);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.cleared_bytes, kMiB);
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), kMiB));
+  char byte = 0;
+  EXPECT_EQ(pread(fd, &byte, 1, 0), 1);
+  EXPECT_EQ(byte, 'f') << "the file itself is not touched";
+  close(fd);
+}
+
+// What an absent page holds is for the handler to say: here, no zeroes.
+TEST_P(ResetVerb, userfaultfd_is_no_proof) {
+  const auto fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+  if (fd < 0) GTEST_SKIP() << "NOT TESTED HERE: no userfaultfd";
+  uffdio_api api = {};
+  api.api = UFFD_API;
+  ASSERT_EQ(ioctl(fd, UFFDIO_API, &api), 0);
+  const Memory memory(kMiB);
+  uffdio_register range = {};
+  range.range = {reinterpret_cast<uintptr_t>(memory.begin()), memory.bytes()};
+  range.mode = UFFDIO_REGISTER_MODE_MISSING;
+  ASSERT_EQ(ioctl(fd, UFFDIO_REGISTER, &range), 0);
+  std::atomic<bool> stop{false};
+  std::thread handler([&] {
+    const std::vector<char> page(4096, 'u');
+    while (!stop) {
+      pollfd wait = {fd, POLLIN, 0};
+      uffd_msg message;
+      if (poll(&wait, 1, 10) <= 0 || read(fd, &message, sizeof message) != sizeof message) continue;
+      uffdio_copy copy = {};
+      copy.dst = message.arg.pagefault.address & ~uint64_t{4095};
+      copy.src = reinterpret_cast<uintptr_t>(page.data());
+      copy.len = 4096;
+      ioctl(fd, UFFDIO_COPY, &copy);
+    }
+  });
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.cleared_bytes, memory.bytes());
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
+  // Given back, it would be the handler's again.
+  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), -EOPNOTSUPP);
+  EXPECT_EQ(report.done_bytes, 0u);
+  stop = true;
+  handler.join();
+  close(fd);
+}
+
+TEST_P(ResetVerb, unmapped_and_read_only_memory_before_anything_is_done) {
+  const Memory memory(8 * kMiB);
+  memset(memory.begin(), kPoison, memory.bytes());
+  ASSERT_EQ(mprotect(memory.begin() + 6 * kMiB, 4096, PROT_READ), 0);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  for (const auto verb : {hpz_space_reset, hpz_space_release}) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, nullptr, &report), -EACCES);
+    EXPECT_EQ(report.first_bad_offset, 6 * kMiB);
+    EXPECT_EQ(report.done_bytes, 0u);
+  }
+  ASSERT_EQ(munmap(memory.begin() + 4 * kMiB, 4096), 0);
+  for (const auto verb : {hpz_space_reset, hpz_space_release}) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, nullptr, &report), -EFAULT);
+    EXPECT_EQ(report.first_bad_offset, 4 * kMiB);
+    EXPECT_EQ(report.done_bytes, 0u);
+  }
+  EXPECT_TRUE(all_are(memory.begin(), memory.begin() + 4 * kMiB, kPoison, "before"));
+  EXPECT_TRUE(all_are(memory.begin() + 4 * kMiB + 4096, memory.end(), kPoison, "behind"));
+}
+
+TEST_P(ResetVerb, file_shorter_than_its_mapping) {
+  const int fd = memfd_create("short", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 2 * kMiB), 0);
+  const Memory memory(fd, 4 * kMiB, MAP_SHARED);
+  close(fd);
+  memset(memory.begin(), kPoison, 2 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, 2 * kMiB);
+  EXPECT_EQ(report.done_bytes, 2 * kMiB);
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), 2 * kMiB));
+}
+
+TEST_P(ResetVerb, reserved_huge_pages) {
+  const Memory memory(2 * 2 * kMiB, MAP_HUGETLB);
+  if (memory.begin() == nullptr) GTEST_SKIP() << "NOT TESTED HERE: no two free 2 MiB pages";
+  memory.begin()[5] = 1;
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
+  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.skipped_bytes, memory.bytes());
+  EXPECT_EQ(memory.resident_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace hpz::test

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What an absent page proves: by entries, and on this kernel.
+#include "lib/space/residency.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+namespace hpz::test {
+namespace {
+
+constexpr uint64_t bit(int number) {
+  return uint64_t{1} << number;
+}
+
+TEST(Entries, prove_only_what_is_sure) {
+  EXPECT_EQ(judge_entry(0), PageProof::kZero);
+  EXPECT_EQ(judge_entry(bit(55)), PageProof::kZero) << "soft-dirty, as fresh mappings are";
+  EXPECT_EQ(judge_entry(bit(63)), PageProof::kResident);
+  EXPECT_EQ(judge_entry(bit(63) | bit(56) | 12345), PageProof::kResident);
+  EXPECT_EQ(judge_entry(bit(62)), PageProof::kElsewhere) << "swapped, poisoned, migrating";
+  EXPECT_EQ(judge_entry(bit(62) | bit(58)), PageProof::kElsewhere) << "a guard page";
+  EXPECT_EQ(judge_entry(bit(57)), PageProof::kElsewhere) << "write-protected by userfaultfd";
+  EXPECT_EQ(judge_entry(bit(61)), PageProof::kElsewhere) << "of a file, or shared";
+  EXPECT_EQ(judge_entry(1), PageProof::kElsewhere) << "whatever that is";
+}
+
+TEST(Residency, runs_of_touched_pages) {
+  const Residency residency;
+  if (!residency.can_prove()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
+  const uintptr_t page = base_page_bytes();
+  const size_t bytes = 64 * page;
+  void *const map =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  madvise(map, bytes, MADV_NOHUGEPAGE);
+  auto *const begin = static_cast<volatile char *>(map);
+  for (const size_t touched : {5u, 6u, 7u, 20u, 63u}) begin[touched * page] = 1;
+
+  const auto at = reinterpret_cast<uintptr_t>(map);
+  const uintptr_t end = at + bytes;
+  DirtyRun run = {at, at, false};
+  const size_t expected[][2] = {{5, 8}, {20, 21}, {63, 64}};
+  for (const auto &[first, last] : expected) {
+    ASSERT_EQ(residency.next_dirty(run.end, end, run), 0);
+    EXPECT_EQ(run.begin, at + first * page);
+    EXPECT_EQ(run.end, at + last * page);
+    EXPECT_TRUE(run.is_resident);
+  }
+  ASSERT_EQ(residency.next_dirty(at + 8 * page, at + 20 * page, run), 0);
+  EXPECT_EQ(run.begin, at + 20 * page) << "nothing there";
+  if (residency.can_scan()) {
+    // Reading maps the shared zero page, which is resident and reads zero.
+    EXPECT_EQ(begin[10 * page], 0);
+    ASSERT_EQ(residency.next_dirty(at + 8 * page, at + 20 * page, run), 0);
+    EXPECT_EQ(run.begin, at + 20 * page) << "the zero page would be inflated";
+  }
+  munmap(map, bytes);
+}
+
+}  // namespace
+}  // namespace hpz::test

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What all verbs have in common: arguments, reports, cancel, deadline, progress.
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <string.h>
+#include <time.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/support/guarded_buffer.h"
+#include "workers.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+using Verb = decltype(&hpz_space_zero);
+constexpr Verb kVerbs[] = {hpz_space_zero, hpz_space_populate, hpz_space_reset, hpz_space_release};
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+TEST(SpaceCreation, bad_arguments) {
+  hpz_space *space = nullptr;
+  char byte;
+  const hpz_range good = {&byte, 1};
+  EXPECT_EQ(hpz_space_direct(&good, 1, nullptr, nullptr), -EINVAL);
+  hpz_space_options options = HPZ_SPACE_OPTIONS_INIT;
+  options.flags = 1;
+  EXPECT_EQ(hpz_space_direct(&good, 1, &options, &space), -EINVAL);
+  for (const uint64_t bad : {uint64_t{1}, uint64_t{4095}, uint64_t{6000}, UINT64_MAX}) {
+    options = HPZ_SPACE_OPTIONS_INIT;
+    options.page_bytes = bad;
+    EXPECT_EQ(hpz_space_direct(&good, 1, &options, &space), -EINVAL) << bad;
+  }
+  options = HPZ_SPACE_OPTIONS_INIT;
+  options.size = 3;
+  EXPECT_EQ(hpz_space_direct(&good, 1, &options, &space), -EINVAL);
+  const hpz_range overlapping[] = {{&byte, 1}, {&byte, 1}};
+  EXPECT_EQ(hpz_space_direct(overlapping, 2, nullptr, &space), -EINVAL);
+  EXPECT_EQ(space, nullptr);
+  hpz_space_destroy(nullptr);
+
+  ASSERT_EQ(hpz_space_direct(nullptr, 0, nullptr, &space), 0) << "a space of no bytes";
+  for (const Verb verb : kVerbs) {
+    EXPECT_EQ(verb(space, nullptr, nullptr, 0, nullptr, nullptr), 0);
+    EXPECT_EQ(verb(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -EINVAL);
+    const hpz_extent beyond = {0, 1};
+    EXPECT_EQ(verb(space, nullptr, &beyond, 1, nullptr, nullptr), -EINVAL);
+  }
+  hpz_space_destroy(space);
+}
+
+class Space : public ByWorkers {};
+HPZERO_BY_WORKERS(Space);
+
+TEST_P(Space, bad_input_writes_nothing) {
+  const GuardedBuffer buffer(64 * 1024);
+  const SpacePointer space = make_space(buffer.begin(), buffer.size());
+  for (const Verb verb : kVerbs) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    report.done_bytes = 77;
+    const hpz_extent extents[] = {{0, 4096}, {4096, buffer.size()}};
+    EXPECT_EQ(verb(space.get(), team(), extents, 2, nullptr, &report), -EINVAL);
+    EXPECT_EQ(report.done_bytes, 77u) << "the report is left alone";
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 3, nullptr, &report), -EINVAL);
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.flags = 0x80000000;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -EINVAL);
+    options = HPZ_JOB_OPTIONS_INIT;
+    options.node = -2;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -EINVAL);
+    options = HPZ_JOB_OPTIONS_INIT;
+    options.size = sizeof(size_t) - 1;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -EINVAL);
+    report.size = 0;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, nullptr, &report), -EINVAL);
+  }
+  EXPECT_TRUE(buffer.only_cleared(buffer.begin(), 0));
+}
+
+TEST_P(Space, reports_are_complete) {
+  const Memory memory(24 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  for (const Verb verb : kVerbs) {
+    memset(memory.begin(), kPoison, memory.bytes());
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = 2 * kMiB;
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    report.error = 55;
+    ASSERT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), 0);
+    EXPECT_EQ(report.error, 0);
+    EXPECT_EQ(report.done_bytes, memory.bytes());
+    EXPECT_EQ(report.cleared_bytes + report.populated_bytes + report.skipped_bytes,
+              report.done_bytes);
+    EXPECT_EQ(report.first_bad_offset, UINT64_MAX);
+    EXPECT_GE(report.threads, 1u);
+    EXPECT_LE(report.threads, std::max(GetParam(), 1u));
+    EXPECT_GT(report.wall_ns, 0u);
+    EXPECT_GT(report.cpu_ns, 0u);
+    EXPECT_EQ(report.local_bytes + report.remote_bytes,
+              report.cleared_bytes + report.populated_bytes);
+  }
+}
+
+TEST_P(Space, threads_are_at_most_as_asked) {
+  const Memory memory(32 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  for (const uint32_t threads : {1u, 2u}) {
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.threads = threads;
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report), 0);
+    EXPECT_LE(report.threads, threads);
+    EXPECT_EQ(report.done_bytes, memory.bytes());
+  }
+}
+
+// An older caller's report is shorter; nothing is written behind it.
+TEST_P(Space, shorter_reports) {
+  const GuardedBuffer buffer(4096);
+  const SpacePointer space = make_space(buffer.begin(), buffer.size());
+  struct {
+    hpz_job_report report;
+    uint64_t behind;
+  } old;
+  memset(&old, 0x5A, sizeof old);
+  old.report.size = offsetof(hpz_job_report, cleared_bytes);
+  ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, nullptr, &old.report), 0);
+  EXPECT_EQ(old.report.done_bytes, buffer.size());
+  EXPECT_EQ(old.report.cleared_bytes, 0x5A5A5A5A5A5A5A5Au);
+}
+
+TEST_P(Space, cancel_before_anything) {
+  const Memory memory(16 * kMiB);
+  memset(memory.begin(), kPoison, memory.bytes());
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  const uint32_t cancel = 1;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.cancel = &cancel;
+  for (const Verb verb : kVerbs) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -ECANCELED);
+    EXPECT_EQ(report.done_bytes, 0u);
+    EXPECT_EQ(report.error, -ECANCELED);
+  }
+  EXPECT_TRUE(all_are(memory.begin(), memory.end(), kPoison, "nothing was begun"));
+}
+
+struct Progress {
+  std::vector<uint64_t> done;
+  std::thread::id thread = std::this_thread::get_id();
+  uint64_t stop_at = UINT64_MAX;
+  bool is_elsewhere = false;
+};
+int take_down(void *user, uint64_t done, uint64_t total) {
+  auto &progress = *static_cast<Progress *>(user);
+  EXPECT_LE(done, total);
+  progress.done.push_back(done);
+  if (std::this_thread::get_id() != progress.thread) progress.is_elsewhere = true;
+  return done >= progress.stop_at;
+}
+
+TEST_P(Space, progress_is_told_on_the_calling_thread) {
+  const Memory memory(32 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  Progress progress;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = 2 * kMiB;
+  options.progress = take_down;
+  options.user = &progress;
+  ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, nullptr), 0);
+  EXPECT_FALSE(progress.is_elsewhere);
+  ASSERT_FALSE(progress.done.empty());
+  EXPECT_LE(progress.done.size(), 16u) << "once for each chunk at most";
+  EXPECT_EQ(progress.done.back(), memory.bytes());
+  EXPECT_TRUE(std::is_sorted(progress.done.begin(), progress.done.end()));
+  EXPECT_EQ(std::adjacent_find(progress.done.begin(), progress.done.end()), progress.done.end());
+}
+
+// Row F17: what was not begun is untouched, what was begun is done, and the report tells how much.
+TEST_P(Space, field_F17_progress_cancels) {
+  const Memory memory(64 * kMiB);
+  memset(memory.begin(), kPoison, memory.bytes());
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  Progress progress;
+  progress.stop_at = 1;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = 2 * kMiB;
+  options.progress = take_down;
+  options.user = &progress;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report), -ECANCELED);
+  EXPECT_GT(report.done_bytes, 0u);
+  size_t zero = 0;
+  for (size_t at = 0; at < memory.bytes(); at += 4096) {
+    const bool is_zero = hpz_is_zero(memory.begin() + at, 4096) != 0;
+    if (!is_zero) {
+      ASSERT_TRUE(all_are(memory.begin() + at, memory.begin() + at + 4096, kPoison, ""));
+    }
+    zero += is_zero ? 4096 : 0;
+  }
+  EXPECT_EQ(zero, report.done_bytes);
+  EXPECT_EQ(report.done_bytes % 4096, 0u);
+}
+
+TEST_P(Space, deadline) {
+  const Memory memory(16 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.deadline_ns = 1;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  for (const Verb verb : kVerbs) {
+    EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -ETIMEDOUT);
+    EXPECT_EQ(report.done_bytes, 0u);
+  }
+  options.deadline_ns = now_ns() + 60'000'000'000;
+  EXPECT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report), 0);
+  EXPECT_EQ(report.done_bytes, memory.bytes());
+}
+
+// A job that is cancelled from another thread while it runs ends.
+TEST_P(Space, cancel_while_it_runs) {
+  const Memory memory(64 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  std::atomic<uint32_t> cancel{0};
+  std::atomic<bool> runs{false};
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.cancel = reinterpret_cast<const uint32_t *>(&cancel);
+  options.chunk_bytes = 64 * 1024;
+  std::thread canceller([&] {
+    while (!runs) std::this_thread::yield();
+    cancel = 1;
+  });
+  int result = 0;
+  for (int i = 0; i < 10000 && result == 0; ++i) {
+    result = hpz_space_zero(space.get(), team(), nullptr, 0, &options, nullptr);
+    runs = true;
+  }
+  canceller.join();
+  EXPECT_EQ(result, -ECANCELED);
+}
+
+TEST_P(Space, callback_may_use_the_library) {
+  const Memory memory(8 * kMiB), other(4 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  struct Inner {
+    SpacePointer space;
+    hpz_team *team;
+    int result;
+  } inner = {make_space(other.begin(), other.bytes()), team(), 1};
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = 2 * kMiB;
+  options.user = &inner;
+  options.progress = [](void *user, uint64_t, uint64_t) {
+    auto &self = *static_cast<Inner *>(user);
+    self.result = hpz_space_zero(self.space.get(), self.team, nullptr, 0, nullptr, nullptr);
+    return 0;
+  };
+  EXPECT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, nullptr), 0);
+  EXPECT_EQ(inner.result, 0);
+}
+
+}  // namespace
+}  // namespace hpz::test
