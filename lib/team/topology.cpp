@@ -52,7 +52,9 @@ class WithoutInterceptorChecks {
 // What hwloc wrote, to be read.
 template <class T> const T *written(const T *by_hwloc, size_t count = 1) noexcept {
   if (by_hwloc != nullptr && __msan_unpoison != nullptr) {
-    __msan_unpoison(by_hwloc, count * sizeof(T));
+    const auto *const end = reinterpret_cast<const char *>(by_hwloc + count);
+    const auto *const begin = reinterpret_cast<const char *>(by_hwloc);
+    __msan_unpoison(begin, static_cast<size_t>(end - begin));
   }
   return by_hwloc;
 }
@@ -281,7 +283,7 @@ int name_nodes(Topology &out) noexcept {
 int follow_node_lists(Topology &out) noexcept {
   for (uint32_t i = 0; i < out.nodes.size(); ++i) {
     char path[64];
-    snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", out.nodes[i].id);
+    (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", out.nodes[i].id);
     CpuSet cpus;
     const int error = read_list(path, cpus);
     if (error == -ENOMEM) return error;
