@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <new>
 
 #include "lib/team/placement.h"
@@ -15,6 +16,7 @@ TaskQueues::~TaskQueues() {
 
 bool TaskQueues::build(const Array<Task> &tasks, size_t but, const Placement &placement) noexcept {
   const size_t nodes = placement.nodes.size();
+  tasks_ = &tasks;
   placement_ = &placement;
   queues_ = static_cast<Queue *>(aligned_alloc(alignof(Queue), nodes * sizeof(Queue)));
   if (queues_ == nullptr || !indices_.resize(tasks.size())) return false;
@@ -49,32 +51,48 @@ size_t TaskQueues::take_from(Run &run) noexcept {
   return at < run.end ? indices_[at] : kNone;
 }
 
-size_t TaskQueues::take(uint32_t node) noexcept {
+// left(node): how many tasks of that node's queue may be taken.
+template <class Left> size_t TaskQueues::take_best(uint32_t node, const Left &left) noexcept {
+  // How much worse a nearer queue may be.
+  constexpr double kNearlyEqual = 0.9;
+  // What is far is slower: begun with more workers, or it is what all wait for at the end.
+  constexpr double kHeadStart = 1.5;
   const uint32_t *const order = placement_->order(node);
   const size_t nodes = placement_->nodes.size();
-  for (size_t i = 0; i < nodes; ++i) {
-    const uint32_t at = order[i];
-    if (placement_->nodes[at].server != node) continue;
-    for (Run *run : {&queues_[at].bound, &queues_[at].free}) {
-      const size_t task = take_from(*run);
-      if (task != kNone) return task;
-    }
-  }
-  // Somebody may be faster: then look again, until nobody has anything to steal.
+  const auto score = [&](uint32_t at) {
+    const uint32_t busy = queues_[at].busy.load(std::memory_order_relaxed);
+    return static_cast<double>(left(at)) / (busy + 1) * (at == node ? 1 : kHeadStart);
+  };
+  // Somebody may be faster: then look again, until nothing is left.
   for (;;) {
-    size_t most = 0;
+    double best = 0;
+    for (size_t i = 0; i < nodes; ++i) best = std::max(best, score(order[i]));
+    if (best == 0) return kNone;
     for (size_t i = 0; i < nodes; ++i) {
-      const size_t left = queues_[i].free.left();
-      if (left > most) most = left;
-    }
-    if (most == 0) return kNone;
-    for (size_t i = 0; i < nodes; ++i) {
-      Run &run = queues_[order[i]].free;
-      if (run.left() < (most + 1) / 2) continue;
-      const size_t task = take_from(run);
-      if (task != kNone) return task;
+      const uint32_t at = order[i];
+      if (left(at) == 0 || score(at) < kNearlyEqual * best) continue;
+      Queue &queue = queues_[at];
+      size_t task = kNone;
+      if (placement_->nodes[at].server == node) task = take_from(queue.bound);
+      if (task == kNone) task = take_from(queue.free);
+      if (task == kNone) continue;
+      queue.busy.fetch_add(1, std::memory_order_relaxed);
+      return task;
     }
   }
+}
+
+size_t TaskQueues::take(uint32_t node) noexcept {
+  const size_t task = take_best(node, [&](uint32_t at) -> size_t {
+    if (placement_->nodes[at].server != node) return 0;
+    return queues_[at].bound.left() + queues_[at].free.left();
+  });
+  if (task != kNone) return task;
+  return take_best(node, [&](uint32_t at) { return queues_[at].free.left(); });
+}
+
+void TaskQueues::done(size_t task) noexcept {
+  queues_[(*tasks_)[task].node].busy.fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool TaskQueues::has_work(uint32_t node) const noexcept {

@@ -31,15 +31,17 @@ class TaskQueues {
   TaskQueues(const TaskQueues &) = delete;
   TaskQueues &operator=(const TaskQueues &) = delete;
 
-  // Queues the tasks in their order, all but number `but` (kNone: all). The placement must live as
+  // Queues the tasks in their order, all but number `but` (kNone: all). Both lists must live as
   // long as this. False: no memory.
   [[nodiscard]] bool build(const Array<Task> &tasks, size_t but,
                            const Placement &placement) noexcept;
 
-  // The next task for a worker of this node: of the queues that it serves, own one first; then, by
-  // stealing, of the nearest among those with at least half as much left as the fullest one. kNone:
-  // nothing is left for it.
+  // The next task for a worker of this node: from the queues that it serves; if these are empty, by
+  // stealing. Of several queues the one with the most left for each worker that is busy with it:
+  // slow memory is begun early and gets as many as it keeps busy, instead of all of them at the
+  // end. Among nearly equal ones the nearest. kNone: nothing is left for it.
   size_t take(uint32_t node) noexcept;
+  void done(size_t task) noexcept;  // what was taken is over
 
   // Whether take() would find something, and whether any take() would; stale when they return.
   bool has_work(uint32_t node) const noexcept;
@@ -58,9 +60,12 @@ class TaskQueues {
   };
   struct Queue {
     Run bound, free;
+    std::atomic<uint32_t> busy;  // tasks that are taken and not done
   };
   size_t take_from(Run &run) noexcept;
+  template <class Left> size_t take_best(uint32_t node, const Left &left) noexcept;
 
+  const Array<Task> *tasks_ = nullptr;
   const Placement *placement_ = nullptr;
   Queue *queues_ = nullptr;
   Array<size_t> indices_;  // tasks, sorted by node, bound ones first

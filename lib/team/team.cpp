@@ -164,6 +164,7 @@ void Team::serve(RunningJob &running, const Worker &worker) noexcept {
     const size_t task = running.queues.take(worker.node);
     if (task == TaskQueues::kNone) break;
     running.progress.run(job, task, runner);
+    running.queues.done(task);
     if (share.climbs.load(std::memory_order_relaxed)) {
       chunk_ended(running, worker.node, (*job.tasks)[task].bytes);
     }
