@@ -125,7 +125,7 @@ def check_objects(path):
     for kind, name, _ in nm(path):
         if kind == "i":
             violations.append(f"{base}: {name} is an ifunc")
-        if kind == "U" and is_cxx_runtime(name) and not name.startswith("_ZN3hpz"):
+        if kind == "U" and is_cxx_runtime(name) and not name.startswith(("_ZN3hpz", "_ZNK3hpz")):
             violations.append(f"{base}: undefined {name}: C++ run-time library")
         if name.startswith(("_ZGV", "__tls_guard")):
             violations.append(f"{base}: {name}: a local static that is initialised when first used")
