@@ -36,6 +36,7 @@
  *      -EACCES      populate, reset, release: mapped without write permission
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
+ *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
  *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Who writes

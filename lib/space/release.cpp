@@ -44,7 +44,7 @@ int advise(char *at, uint64_t bytes, int advice) noexcept {
     if (madvise(at, bytes, advice) == 0) return 0;
     if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) break;
   }
-  return errno == EINVAL ? -EOPNOTSUPP : -errno;
+  return errno == EINVAL || errno == ENOSYS ? -EOPNOTSUPP : -errno;
 }
 
 // Part of a page: the rest of it is somebody's.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+//
+// Clocks as nanoseconds.
 #ifndef HPZERO_LIB_TEAM_CLOCK_H
 #define HPZERO_LIB_TEAM_CLOCK_H
 

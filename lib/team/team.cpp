@@ -106,9 +106,11 @@ struct Team::RunningJob {
 struct Team::Callback {
   const Team *team;
   const Callback *outer;
-  static constinit thread_local const Callback *current;
+  static constinit thread_local const Callback *current [[gnu::tls_model("initial-exec")]];
 };
-constinit thread_local const Team::Callback *Team::Callback::current = nullptr;
+// initial-exec: the general model would need the dynamic loader's __tls_get_addr.
+constinit thread_local const Team::Callback *Team::Callback::current
+    [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // --- Workers ------------------------------------------------------------------------------------
 

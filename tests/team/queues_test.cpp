@@ -84,8 +84,7 @@ TEST(Queues, bound_tasks_are_never_stolen) {
   EXPECT_EQ(queues.take(other), TaskQueues::kNone);
   EXPECT_FALSE(queues.has_work(other));
   EXPECT_TRUE(queues.has_work(server));
-  EXPECT_EQ(std::set<size_t>({queues.take(server), queues.take(server)}),
-            std::set<size_t>({0, 1}));
+  EXPECT_EQ(std::set<size_t>({queues.take(server), queues.take(server)}), std::set<size_t>({0, 1}));
   EXPECT_TRUE(queues.is_empty());
 }
 

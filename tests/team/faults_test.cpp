@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Faults while clearing: signals as with memset, unless the host's handler claims them for the job.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "tests/support/guarded_buffer.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+std::atomic<int> g_seen{0}, g_claimed{0};
+thread_local sigjmp_buf t_way_out;
+thread_local volatile sig_atomic_t t_has_way_out = 0;
+
+void host_handler(int, siginfo_t *info, void *context) {
+  ++g_seen;
+  if (hpz_fault_claim(info, context) == 1) {
+    ++g_claimed;
+    return;
+  }
+  if (t_has_way_out) siglongjmp(t_way_out, 1);
+  _exit(77);
+}
+
+// The host's own handlers, with a mask and flags of its own.
+class HostHandlers {
+ public:
+  HostHandlers() {
+    struct sigaction action = {};
+    action.sa_sigaction = host_handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGUSR1);
+    sigaction(SIGSEGV, &action, &before_[0]);
+    sigaction(SIGBUS, &action, &before_[1]);
+    g_seen = g_claimed = 0;
+  }
+  ~HostHandlers() {
+    sigaction(SIGSEGV, &before_[0], nullptr);
+    sigaction(SIGBUS, &before_[1], nullptr);
+  }
+  HostHandlers(const HostHandlers &) = delete;
+  HostHandlers &operator=(const HostHandlers &) = delete;
+
+ private:
+  struct sigaction before_[2];
+};
+
+class Mapped {
+ public:
+  explicit Mapped(size_t bytes)
+      : bytes_(bytes),
+        at_(static_cast<unsigned char *>(
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    memset(at_, kPoison, bytes);
+    const hpz_range range = {at_, bytes};
+    EXPECT_EQ(hpz_space_direct(&range, 1, nullptr, &space_), 0);
+  }
+  ~Mapped() {
+    hpz_space_destroy(space_);
+    munmap(at_, bytes_);
+  }
+  Mapped(const Mapped &) = delete;
+  Mapped &operator=(const Mapped &) = delete;
+
+  unsigned char *begin() const { return at_; }
+  hpz_space *space() const { return space_; }
+
+ private:
+  size_t bytes_;
+  unsigned char *at_;
+  hpz_space *space_ = nullptr;
+};
+
+class Faults : public testing::TestWithParam<uint32_t> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == 0) return;
+    hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
+    options.threads = GetParam();
+    ASSERT_EQ(hpz_team_create(&options, &team_), 0);
+  }
+  void TearDown() override { hpz_team_destroy(team_); }
+  hpz_team *team_ = nullptr;
+};
+INSTANTIATE_TEST_SUITE_P(, Faults, testing::Values(0u, 1u, 3u));
+
+TEST_P(Faults, claimed_ones_end_the_job_with_exact_bytes) {
+  const HostHandlers handlers;
+  const Mapped memory(24 * kMiB);
+  const size_t bad = 13 * kMiB + 5 * 4096;
+  ASSERT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ), 0);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;  // in order
+  options.chunk_bytes = 2 * kMiB;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_GE(g_claimed, 1);
+  EXPECT_EQ(g_seen, g_claimed);
+  EXPECT_EQ(report.error, -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, bad);
+  EXPECT_EQ(report.done_bytes, bad);
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), bad));
+  EXPECT_TRUE(all_are(memory.begin() + bad, memory.begin() + bad + 4096, kPoison, "read-only"));
+
+  // The team, and the thread, are as good as before.
+  ASSERT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, nullptr, &report), 0);
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), 24 * kMiB));
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  EXPECT_FALSE(sigismember(&mask, SIGSEGV) || sigismember(&mask, SIGUSR1));
+}
+
+TEST_P(Faults, of_scattered_pages) {
+  const HostHandlers handlers;
+  const Mapped memory(4 * kMiB);
+  std::vector<hpz_extent> extents;
+  for (size_t at = 0; at < 4 * kMiB; at += 8192) extents.push_back({at, 4096});
+  const size_t bad = 300 * 8192;
+  ASSERT_EQ(munmap(memory.begin() + bad, 4096), 0);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  options.chunk_bytes = 2 * kMiB;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(
+      hpz_space_zero(memory.space(), team_, extents.data(), extents.size(), &options, &report),
+      -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, bad);
+  EXPECT_EQ(report.done_bytes, 300u * 4096);
+  EXPECT_TRUE(all_are(memory.begin() + 4096, memory.begin() + 8192, kPoison, "between"));
+}
+
+// Several threads fault at once; the lowest offset is told.
+TEST_P(Faults, everywhere) {
+  const HostHandlers handlers;
+  const Mapped memory(16 * kMiB);
+  ASSERT_EQ(mprotect(memory.begin(), 16 * kMiB, PROT_NONE), 0);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = 2 * kMiB;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, &options, &report), -EFAULT);
+    EXPECT_EQ(report.done_bytes, 0u);
+    EXPECT_EQ(report.first_bad_offset, 0u);
+  }
+}
+
+// A file that somebody truncates while it is cleared.
+TEST_P(Faults, of_a_truncated_file) {
+  const HostHandlers handlers;
+  const int fd = memfd_create("truncated", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, 8 << 20), 0);
+  void *const map = mmap(nullptr, 8 * kMiB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  ASSERT_EQ(ftruncate(fd, 5 << 20), 0);
+  close(fd);
+  const hpz_range range = {map, 8 * kMiB};
+  hpz_space *space = nullptr;
+  ASSERT_EQ(hpz_space_direct(&range, 1, nullptr, &space), 0);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  EXPECT_EQ(hpz_space_zero(space, team_, nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(report.first_bad_offset, 5 * kMiB);
+  EXPECT_EQ(report.done_bytes, 5 * kMiB);
+  hpz_space_destroy(space);
+  munmap(map, 8 * kMiB);
+}
+
+// Row D13: faults that are not the job's go to the host, in mid-job too.
+TEST_P(Faults, field_D13_of_the_host_are_its_own) {
+  const HostHandlers handlers;
+  const Mapped memory(16 * kMiB), other(kMiB);
+  ASSERT_EQ(mprotect(other.begin(), kMiB, PROT_NONE), 0);
+  std::atomic<bool> stop{false};
+  std::thread host([&] {
+    while (!stop) {
+      t_has_way_out = 1;
+      if (sigsetjmp(t_way_out, 1) == 0) {
+        *static_cast<volatile unsigned char *>(other.begin()) = 1;
+        ADD_FAILURE() << "no fault";
+      }
+      t_has_way_out = 0;
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, nullptr, nullptr), 0);
+  }
+  stop = true;
+  host.join();
+  EXPECT_GT(g_seen, 0);
+  EXPECT_EQ(g_claimed, 0);
+}
+
+// A progress callback is the host's code, on a thread that is in a job.
+TEST_P(Faults, in_a_callback_are_the_hosts) {
+  const HostHandlers handlers;
+  const Mapped memory(8 * kMiB);
+  ASSERT_EQ(mprotect(memory.begin() + 4 * kMiB, 4096, PROT_READ), 0);
+  const hpz_extent extent = {0, 4 * kMiB};
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.user = memory.begin() + 4 * kMiB;
+  options.progress = [](void *user, uint64_t, uint64_t) {
+    t_has_way_out = 1;
+    if (sigsetjmp(t_way_out, 1) == 0) *static_cast<volatile unsigned char *>(user) = 1;
+    t_has_way_out = 0;
+    return 0;
+  };
+  EXPECT_EQ(hpz_space_zero(memory.space(), team_, &extent, 1, &options, nullptr), 0);
+  EXPECT_GE(g_seen, 1);
+  EXPECT_EQ(g_claimed, 0);
+}
+
+TEST(FaultClaim, refuses_what_is_not_a_fault) {
+  siginfo_t info = {};
+  info.si_signo = SIGSEGV;
+  info.si_code = SEGV_MAPERR;
+  ucontext_t context = {};
+  EXPECT_EQ(hpz_fault_claim(&info, &context), 0) << "no job on this thread";
+  EXPECT_EQ(hpz_fault_claim(nullptr, &context), 0);
+  EXPECT_EQ(hpz_fault_claim(&info, nullptr), 0);
+}
+
+// As with memset.
+TEST(FaultsDeathTest, unclaimed_ones_kill) {
+  const Mapped memory(2 * kMiB);
+  mprotect(memory.begin() + kMiB, 4096, PROT_READ);
+  EXPECT_EXIT(hpz_space_zero(memory.space(), nullptr, nullptr, 0, nullptr, nullptr),
+              testing::KilledBySignal(SIGSEGV), "");
+}
+
+}  // namespace
+}  // namespace hpz::test
