@@ -36,18 +36,6 @@ std::vector<uint64_t> default_sizes(PageKind kind, MemoryState state) {
   return {};
 }
 
-struct Capacity {
-  uint64_t bytes = 0;
-  std::string reason, remedy;
-};
-
-Capacity capacity_of(PageKind kind, const MemoryLimit &limit) {
-  Capacity capacity{limit.bytes, limit.reason, limit.remedy};
-  // Pages that lie in the pool already are not free memory any more, and were set aside for us.
-  if (is_pool_kind(kind)) capacity.bytes += page_pool(kind).free * page_bytes(kind);
-  return capacity;
-}
-
 uint64_t fresh_bytes_of(const Cell &cell, const Caches &caches) {
   if (cell.state != MemoryState::kFresh) return 0;
   const SampleShape shape = shape_sample(cell.state, cell.size, 0, caches);
@@ -58,15 +46,9 @@ uint64_t round_up(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-std::string largest_that_fits(uint64_t bytes) {
-  uint64_t size = kKiB;
-  while (size * 2 <= bytes) size *= 2;
-  return format_size(size);
-}
-
 // Adds the cells of one kind that fit, or refuses.
 PageAgenda plan_kind(PageKind kind, const Options &options, const Caches &caches,
-                     const Capacity &capacity, std::vector<std::string> &left_out) {
+                     const MemoryLimit &capacity, std::vector<std::string> &left_out) {
   const uint64_t page = page_bytes(kind);
   const std::string title(page_kind_title(kind));
   PageAgenda agenda;
@@ -75,7 +57,8 @@ PageAgenda plan_kind(PageKind kind, const Options &options, const Caches &caches
   if (options.set_bytes && round_up(*options.set_bytes, page) > capacity.bytes) {
     throw Refusal("a set of " + format_size(*options.set_bytes) + " on " + title +
                   " does not fit the " + format_size_rounded(capacity.bytes) + " that " +
-                  capacity.reason + " leaves: use --set " + largest_that_fits(capacity.bytes));
+                  capacity.reason + " leaves: use --set " +
+                  format_size(largest_that_fits(capacity.bytes)));
   }
   bool has_cold = false;
   std::vector<MemoryState> states = options.states;
@@ -93,8 +76,8 @@ PageAgenda plan_kind(PageKind kind, const Options &options, const Caches &caches
                                  format_size_rounded(capacity.bytes) + " that " + capacity.reason +
                                  " leaves";
         if (!options.sizes.empty()) {
-          throw Refusal(what + ": use sizes up to " + largest_that_fits(capacity.bytes) + ", or " +
-                        capacity.remedy);
+          throw Refusal(what + ": use sizes up to " +
+                        format_size(largest_that_fits(capacity.bytes)) + ", or " + capacity.remedy);
         }
         left_out.push_back(what + ": " + capacity.remedy + " to see it");
         continue;
@@ -137,7 +120,7 @@ Agenda make_agenda(const Options &options, const Caches &caches) {
   size_t cells = 0;
   std::string refusal;
   for (const PageKind kind : kinds) {
-    const Capacity capacity = capacity_of(kind, limit);
+    const MemoryLimit capacity = limit_on_pages(kind, limit);
     if (capacity.bytes < page_bytes(kind)) {
       const std::string what = std::string(page_kind_title(kind)) + " do not fit the " +
                                format_size_rounded(capacity.bytes) + " that " + capacity.reason +

@@ -76,6 +76,13 @@ StolenTime stolen_time() {
   return time;
 }
 
+double stolen_part_since(const StolenTime &before) {
+  const StolenTime now = stolen_time();
+  if (now.all <= before.all) return 0;
+  return static_cast<double>(now.stolen - before.stolen) /
+         static_cast<double>(now.all - before.all);
+}
+
 int online_cpus() {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }

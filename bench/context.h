@@ -24,6 +24,7 @@ struct StolenTime {
   uint64_t stolen = 0, all = 0;
 };
 StolenTime stolen_time();
+double stolen_part_since(const StolenTime &before);
 
 int online_cpus();
 

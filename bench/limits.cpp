@@ -130,4 +130,16 @@ MemoryLimit memory_limit(const std::string &root) {
   return limit;
 }
 
+MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node) {
+  MemoryLimit on_pages = limit;
+  if (is_pool_kind(kind)) on_pages.bytes += page_pool(kind, node).free * page_bytes(kind);
+  return on_pages;
+}
+
+uint64_t largest_that_fits(uint64_t bytes) {
+  uint64_t size = kKiB;
+  while (size * 2 <= bytes) size *= 2;
+  return size;
+}
+
 }  // namespace hpz::bench

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "bench/pages.h"
+
 namespace hpz::bench {
 
 struct MemoryLimit {
@@ -17,6 +19,12 @@ struct MemoryLimit {
 
 // root: where /proc and the mounted control groups are looked for; "" but in tests.
 MemoryLimit memory_limit(const std::string &root = "");
+
+// As that, on one kind of pages: those that lie in its pool already are not free memory any more,
+// and were set aside for us.
+MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node = kAnyNode);
+
+uint64_t largest_that_fits(uint64_t bytes);  // the largest power of two, from 1 KiB
 
 }  // namespace hpz::bench
 

@@ -109,7 +109,15 @@ CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows
     row->clear({arena.base()}, std::min({cell.size, kFirstUseBytes, arena.bytes()}));
   }
 
-  rounds_.begin_tasks();
+  std::vector<std::vector<Sample>> samples = run_rounds(rounds_, tasks, patience);
+  for (size_t i = 0; i < samples.size(); ++i) result.rows[i].samples = std::move(samples[i]);
+  return result;
+}
+
+std::vector<std::vector<Sample>> run_rounds(Rounds &rounds, const std::vector<Task> &tasks,
+                                            const Patience &patience) {
+  std::vector<std::vector<Sample>> by_task(tasks.size());
+  rounds.begin_tasks();
   uint64_t longest_ns = 0;
   for (int round = 0; round < patience.max_rounds; ++round) {
     const uint64_t begin = now_ns();
@@ -120,11 +128,11 @@ CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows
                    : end > (has_few ? patience.last_ns : patience.deadline_ns)) {
       break;
     }
-    const std::vector<Sample> samples = rounds_.run_round(tasks);
-    for (size_t i = 0; i < samples.size(); ++i) result.rows[i].samples.push_back(samples[i]);
+    const std::vector<Sample> samples = rounds.run_round(tasks);
+    for (size_t i = 0; i < samples.size(); ++i) by_task[i].push_back(samples[i]);
     longest_ns = std::max(longest_ns, now_ns() - begin);
   }
-  return result;
+  return by_task;
 }
 
 int pin_to_one_cpu() {

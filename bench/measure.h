@@ -38,6 +38,10 @@ struct CellResult {
   uint64_t slots = 0;           // cold: ranges in the set
 };
 
+// One sample of every task per round, as long as patience lasts: by task, then by round.
+std::vector<std::vector<Sample>> run_rounds(Rounds &rounds, const std::vector<Task> &tasks,
+                                            const Patience &patience);
+
 class Meter {
  public:
   explicit Meter(Rounds &rounds);

@@ -98,6 +98,13 @@ Mapping::~Mapping() {
   if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
 }
 
+uint64_t resident_bytes(const char *base, uint64_t bytes) {
+  return (smaps_kib(base, bytes, "Rss") + smaps_kib(base, bytes, "Private_Hugetlb")) * kKiB;
+}
+uint64_t huge_bytes(const char *base, uint64_t bytes) {
+  return smaps_kib(base, bytes, "AnonHugePages") * kKiB;
+}
+
 bool populate(char *base, uint64_t bytes) {
   int attempts = 0;
   while (madvise(base, bytes, MADV_POPULATE_WRITE) != 0) {
@@ -124,8 +131,8 @@ Arena::Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &p
 
   if (is_pool_kind(kind_)) {
     const uint64_t wanted = (set + fresh_bytes_) / page;
-    reservation_ = std::make_unique<PageReservation>(kind_, wanted);
-    const uint64_t free = page_pool(kind_).free;
+    reservation_ = std::make_unique<PageReservation>(kind_, wanted, request.node);
+    const uint64_t free = page_pool(kind_, request.node).free;
     if (free < wanted) {
       const uint64_t needed = (least + fresh_bytes_) / page;
       if (free < needed) {
@@ -175,7 +182,7 @@ void Arena::describe(const ArenaRequest &request) {
                            : ", " + std::to_string(added) + " of them reserved for this run";
     return;
   }
-  const uint64_t huge = smaps_kib(base(), bytes(), "AnonHugePages") * kKiB;
+  const uint64_t huge = huge_bytes(base(), bytes());
   if (kind_ == PageKind::k4k) {
     if (huge > 0)
       shortfall_ = "4 KiB pages: " + format_size(huge) +

@@ -34,6 +34,11 @@ class Mapping {
   uint64_t mapped_bytes_ = 0;
 };
 
+// Of the mappings that begin inside [base, base + bytes): what lies in memory, and what of it on
+// transparent huge pages. 0 without /proc.
+uint64_t resident_bytes(const char *base, uint64_t bytes);
+uint64_t huge_bytes(const char *base, uint64_t bytes);
+
 // Makes [base, base + bytes) resident, reporting a shortage as false instead of by SIGBUS.
 bool populate(char *base, uint64_t bytes);
 
@@ -42,6 +47,7 @@ struct ArenaRequest {
   uint64_t set_bytes = 0;     // wanted for the set
   uint64_t least_bytes = 0;   // less than this is a refusal
   uint64_t fresh_bytes = 0;   // for mappings that come and go while measuring
+  int node = kAnyNode;        // of the pool; for where pages lie see NodeBinding
   bool is_asked_for = false;  // by name: what cannot be had is then a refusal, with the remedy
 };
 

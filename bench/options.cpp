@@ -65,6 +65,13 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) {
        for (const auto id : split(value, "--memory")) append_unique(o.states, parse_state(id));
      }},
+    {"--threads", "N[,N...]", "parallel, populate: so many threads (default 1, 2, 4 ... and all)",
+     [](Options &o, std::string_view value) {
+       for (const auto count : split(value, "--threads")) {
+         append_unique(o.threads, parse_number<uint32_t>(count, 1, 16'384, "--threads"));
+       }
+       std::sort(o.threads.begin(), o.threads.end());
+     }},
     {"--reference", "ID", "print every row's ratio to this one, round by round",
      [](Options &o, std::string_view value) { o.reference = std::string(value); }},
     {"--repetitions", "N", "exactly so many rounds, instead of as many as fit the time",
@@ -75,7 +82,9 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) {
        o.seconds = parse_number<double>(value, 1, 86'400, "--seconds");
      }},
-    {"--set", "SIZE", "memory that cold ranges are walked through (default 4GiB, if it fits)",
+    {"--set", "SIZE",
+     "run, tune: memory that cold ranges are walked through (default 4GiB, if it fits);\n"
+     "                          populate: sparse memory for reset (default 8GiB, if it fits)",
      [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
     {"--json", "FILE", "write every sample, in Google Benchmark's format",
      [](Options &o, std::string_view value) { o.json = std::string(value); }},

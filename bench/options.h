@@ -23,6 +23,7 @@ struct Options {
   std::vector<uint64_t> sizes;
   std::vector<PageKind> pages;
   std::vector<MemoryState> states;
+  std::vector<uint32_t> threads;
   std::optional<std::string> reference;
   std::optional<int> repetitions;
   std::optional<double> seconds;

@@ -30,8 +30,10 @@ const KindRow &row_of(PageKind kind) {
                        [kind](const KindRow &row) { return row.kind == kind; });
 }
 
-std::string pool_folder(PageKind kind) {
-  return "/sys/kernel/mm/hugepages/hugepages-" + std::to_string(page_bytes(kind) / kKiB) + "kB/";
+std::string pool_folder(PageKind kind, int node) {
+  return (node == kAnyNode ? std::string("/sys/kernel/mm")
+                           : "/sys/devices/system/node/node" + std::to_string(node)) +
+         "/hugepages/hugepages-" + std::to_string(page_bytes(kind) / kKiB) + "kB/";
 }
 
 }  // namespace
@@ -55,8 +57,8 @@ uint64_t page_bytes(PageKind kind) {
   return row_of(kind).bytes;
 }
 
-PagePool page_pool(PageKind kind) {
-  const std::string folder = pool_folder(kind);
+PagePool page_pool(PageKind kind, int node) {
+  const std::string folder = pool_folder(kind, node);
   const auto total = read_number_file(folder + "nr_hugepages");
   const auto free = read_number_file(folder + "free_hugepages");
   const auto reserved = read_number_file(folder + "resv_hugepages");
@@ -68,14 +70,14 @@ PagePool page_pool(PageKind kind) {
   return pool;
 }
 
-PageReservation::PageReservation(PageKind kind, uint64_t pages) {
-  const PagePool before = page_pool(kind);
+PageReservation::PageReservation(PageKind kind, uint64_t pages, int node) {
+  const PagePool before = page_pool(kind, node);
   if (!before.exists) {
     trouble_ = "this kernel has no pool of them";
     return;
   }
   if (before.free >= pages) return;
-  const std::string path = pool_folder(kind) + "nr_hugepages";
+  const std::string path = pool_folder(kind, node) + "nr_hugepages";
   const uint64_t wanted = before.total + (pages - before.free);
   if (access(path.c_str(), W_OK) != 0) {
     trouble_ = "reserving more of them needs root and a writable " + path;
@@ -85,7 +87,7 @@ PageReservation::PageReservation(PageKind kind, uint64_t pages) {
   const uint64_t missing = pages - before.free;
   note_ = note_raised_number(path, static_cast<long>(before.total), static_cast<long>(missing));
   const bool written = write_text_file(path, std::to_string(wanted));
-  const PagePool after = page_pool(kind);
+  const PagePool after = page_pool(kind, node);
   added_ = std::min(missing, after.total - std::min(after.total, before.total));
   settle_raised_number(note_, static_cast<long>(added_));
   if (added_ < missing) {

@@ -25,18 +25,21 @@ constexpr bool is_pool_kind(PageKind kind) {
   return kind == PageKind::k2m || kind == PageKind::k1g;
 }
 
+// Where there are several memory nodes, each has its part of a pool; this is the whole pool.
+inline constexpr int kAnyNode = -1;
+
 struct PagePool {
   bool exists = false;
   uint64_t total = 0, free = 0;  // pages; free: nobody has reserved them either
 };
-PagePool page_pool(PageKind kind);
+PagePool page_pool(PageKind kind, int node = kAnyNode);
 
 // Sees to it that so many pages are free in the pool, reserving what is missing where that is
 // permitted. May get fewer: ask page_pool. What was added is taken away again by the destructor,
 // and on SIGINT, SIGTERM, SIGHUP and SIGQUIT.
 class PageReservation {
  public:
-  PageReservation(PageKind kind, uint64_t pages);
+  PageReservation(PageKind kind, uint64_t pages, int node = kAnyNode);
   ~PageReservation();
   PageReservation(const PageReservation &) = delete;
   PageReservation &operator=(const PageReservation &) = delete;

@@ -35,6 +35,12 @@ void set_counters(benchmark::State &state, const Sample &sample) {
   count("subtracted_clock_ns", sample.clock_ns);
   count("page_faults", static_cast<double>(sample.faults));
   count("preempted", static_cast<double>(sample.preempted));
+  if (sample.threads > 0) {
+    count("threads", static_cast<double>(sample.threads));
+    count("cpu_ns", static_cast<double>(sample.cpu_ns));
+    count("local_bytes", static_cast<double>(sample.local_bytes));
+    count("remote_bytes", static_cast<double>(sample.remote_bytes));
+  }
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
 }
 

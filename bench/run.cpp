@@ -30,17 +30,6 @@ constexpr const char *kLegend =
     "* is the kernel that hpz_zero picks. All ratios are medians of ratios within a round.\n"
     "regret: the policy's rate by that of the best kernel of the table; 1.00 is nothing lost.\n";
 
-void print_context(const ContextEntries &entries) {
-  TextTable table;
-  for (const auto &[key, value] : entries) {
-    // Left-aligned values need no second column.
-    std::string line = key;
-    line.resize(std::max<size_t>(24, key.size() + 1), ' ');
-    table.add_row({line + value});
-  }
-  std::printf("%s\n", table.text().c_str());
-}
-
 // The time that is left, shared out among the cells that are left.
 class TimeShares {
  public:
@@ -174,8 +163,7 @@ int run(const Options &options) {
       }
       progress.show("");
       if (!std::exchange(has_heading, true)) {
-        print_context(context);
-        std::printf("%s\n", kLegend);
+        std::printf("%s\n%s\n", render_context(context).c_str(), kLegend);
       }
       print_kind(*arena, results, reference);
       std::move(results.begin(), results.end(), std::back_inserter(all));
@@ -184,12 +172,7 @@ int run(const Options &options) {
   if (all.empty())
     throw Refusal(got.empty() ? "nothing to measure: use other options" : got.back());
 
-  const StolenTime stolen_after = stolen_time();
-  const uint64_t ticks = stolen_after.all - stolen_before.all;
-  if (ticks > 0) {
-    circumstances.stolen_part = static_cast<double>(stolen_after.stolen - stolen_before.stolen) /
-                                static_cast<double>(ticks);
-  }
+  circumstances.stolen_part = stolen_part_since(stolen_before);
   std::printf("measured for %.1f s, reserving and warming memory apart\n", time.used());
   for (const std::string &line : got) std::printf("note: %s\n", line.c_str());
   const std::vector<std::string> warnings = find_warnings(all, circumstances);

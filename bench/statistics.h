@@ -18,6 +18,10 @@ struct Sample {
   double clock_ns = 0;     // subtracted for reading the clock
   uint64_t faults = 0;     // page faults while it was taken
   uint64_t preempted = 0;  // involuntary context switches while it was taken
+  // Of work by several threads; threads 0: of one thread, and nothing of this was looked at.
+  uint64_t threads = 0;                        // that worked on it
+  uint64_t cpu_ns = 0;                         // of all of them together
+  uint64_t local_bytes = 0, remote_bytes = 0;  // both 0: nobody tells
 };
 
 // Decimal gigabytes a second: bytes per nanosecond.
@@ -26,6 +30,14 @@ inline double gb_per_s(const Sample &sample) {
 }
 inline double ns_per_range(const Sample &sample) {
   return sample.ranges > 0 ? sample.ns / static_cast<double>(sample.ranges) : 0;
+}
+
+// What it costs whoever pays for CPU time.
+inline double cpu_seconds_per_gib(const Sample &sample) {
+  constexpr double kGibibyte = 1024.0 * 1024 * 1024;
+  return sample.bytes > 0 ? static_cast<double>(sample.cpu_ns) / 1e9 * kGibibyte /
+                                static_cast<double>(sample.bytes)
+                          : 0;
 }
 
 double median(std::vector<double> values);  // 0 if there are none

@@ -109,6 +109,17 @@ std::string render_regrets(const std::vector<const CellResult *> &cells) {
 
 }  // namespace
 
+std::string render_context(const ContextEntries &entries) {
+  TextTable table;
+  for (const auto &[key, value] : entries) {
+    // Left-aligned values need no second column.
+    std::string line = key;
+    line.resize(std::max<size_t>(24, key.size() + 1), ' ');
+    table.add_row({line + value});
+  }
+  return table.text();
+}
+
 std::string TextTable::text() const {
   std::vector<size_t> widths;
   for (const auto &row : rows_) {

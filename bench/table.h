@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/context.h"
 #include "bench/measure.h"
 
 namespace hpz::bench {
@@ -20,6 +21,8 @@ class TextTable {
  private:
   std::vector<std::vector<std::string>> rows_;
 };
+
+std::string render_context(const ContextEntries &entries);
 
 std::string format_rate(double gb_per_s);  // three digits: "9.87", "24.5", "255"
 std::string format_ratio(double ratio);    // "1.95"

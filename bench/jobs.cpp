@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/jobs.h"
+
+#include <hpzero/hpzero.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "bench/clock.h"
+#include "bench/limits.h"
+#include "bench/nodes.h"
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+#include "bench/table.h"
+#include "bench/warnings.h"
+
+namespace hpz::bench {
+namespace {
+
+// Medians of fewer rounds are no medians; more than this only when somebody asks.
+constexpr int kFewRounds = 3;
+constexpr int kManyRounds = 51;
+
+// Less is done by the calling thread, whatever team there is.
+constexpr uint64_t kSmallestJob = kMiB;
+
+template <class Value> double median_of(const std::vector<Sample> &samples, Value value) {
+  std::vector<double> values;
+  values.reserve(samples.size());
+  for (const Sample &sample : samples) values.push_back(static_cast<double>(value(sample)));
+  return median(std::move(values));
+}
+
+std::string decimals(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string bytes_or_dash(const JobRowResult &row, uint64_t Sample::*bytes) {
+  const bool is_told = std::any_of(row.samples.begin(), row.samples.end(), [](const Sample &s) {
+    return s.local_bytes + s.remote_bytes > 0;
+  });
+  if (!is_told) return "-";
+  const double middle = median_of(row.samples, [&](const Sample &s) { return s.*bytes; });
+  return format_size_rounded(static_cast<uint64_t>(middle));
+}
+
+}  // namespace
+
+std::string job_name(const JobRow &row, const JobCell &cell) {
+  const std::string where = !cell.where.empty()
+                                ? cell.where
+                                : std::string(page_kind_id(cell.pages)) + node_suffix(cell.node);
+  return row.id + "/" + format_size(cell.size) + "/" + cell.state + "/" + where;
+}
+
+std::string place_title(const JobCell &cell) {
+  return "on " + std::string(page_kind_title(cell.pages)) + node_title(cell.node);
+}
+
+JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<JobRow> &rows,
+                       const Patience &patience) {
+  std::vector<Task> tasks;
+  tasks.reserve(rows.size());
+  for (const JobRow &row : rows) tasks.push_back({job_name(row, cell), row.take});
+  std::vector<std::vector<Sample>> samples = run_rounds(rounds, tasks, patience);
+  JobResult result{cell, {}};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    result.rows.push_back({rows[i].id, rows[i].title, std::move(samples[i])});
+  }
+  return result;
+}
+
+std::string render_jobs(const JobResult &result, const std::string &reference) {
+  const auto against = std::find_if(result.rows.begin(), result.rows.end(),
+                                    [&](const JobRowResult &row) { return row.id == reference; });
+  TextTable table;
+  table.add_row({"", "threads", "GB/s", "ratio", "CPU s/GiB", "local", "remote"});
+  for (const JobRowResult &row : result.rows) {
+    if (row.samples.empty()) continue;
+    const Summary summary = summarize(rates(row.samples));
+    table.add_row(
+        {row.title, decimals(median_of(row.samples, [](const Sample &s) { return s.threads; }), 0),
+         format_rate(summary.median) + " +- " + decimals(summary.spread * 100, 0) + "%",
+         against == result.rows.end() ? "-"
+                                      : format_ratio(paired_ratio(row.samples, against->samples)),
+         decimals(median_of(row.samples, cpu_seconds_per_gib), 3),
+         bytes_or_dash(row, &Sample::local_bytes), bytes_or_dash(row, &Sample::remote_bytes)});
+  }
+  return table.text();
+}
+
+JobTime::JobTime(const Options &options, double usual_seconds)
+    : rounds_(options.repetitions.value_or(0)),
+      seconds_(options.seconds.value_or(rounds_ > 0 ? 0 : usual_seconds)) {}
+
+Patience JobTime::next(double weight) const {
+  Patience patience;
+  patience.min_rounds = rounds_ > 0 ? rounds_ : kFewRounds;
+  patience.max_rounds = rounds_ > 0 ? rounds_ : kManyRounds;
+  if (seconds_ > 0) {
+    const uint64_t now = now_ns();
+    const double left = std::max(0.0, seconds_ - used_);
+    const double share = left * weight / std::max(weights_, weight);
+    patience.deadline_ns = now + static_cast<uint64_t>(share * 1e9);
+    // A cell that is slower than thought takes from the others, but not all that they have; one
+    // round it has in any case.
+    constexpr double kMostOverdraft = 2;
+    constexpr double kOneRound = 1e-3;
+    const double most = std::max(std::min(left, kMostOverdraft * share), kOneRound);
+    patience.last_ns = now + static_cast<uint64_t>(most * 1e9);
+  }
+  return patience;
+}
+
+void JobTime::spent(double weight, double seconds) {
+  weights_ -= weight;
+  used_ += seconds;
+}
+
+JobBook::JobBook(const Options &options) : stolen_before_(stolen_time()) {
+  if (options.json) {
+    json_path_ = *options.json;
+    json_.emplace(json_path_, "--json");
+  }
+  hpz_init(nullptr);
+  machine_ = describe_machine(-1);
+}
+
+void JobBook::print(const std::string &text, const char *legend) {
+  if (!std::exchange(has_heading_, true)) {
+    std::printf("%s\n%s\n", render_context(machine_).c_str(), legend);
+  }
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+// Those of 'run' that mean something here: noise, few rounds, a hypervisor that takes time.
+std::vector<std::string> JobBook::warnings() const {
+  std::vector<CellResult> cells;
+  for (const JobResult &result : results_) {
+    CellResult cell;
+    cell.cell = {result.cell.pages, MemoryState::kCold, result.cell.size};
+    for (const JobRowResult &row : result.rows) {
+      cell.rows.push_back({row.id, row.title, RowKind::kBaseline, row.samples});
+    }
+    cells.push_back(std::move(cell));
+  }
+  Circumstances circumstances;
+  circumstances.governor = governor(0);
+  circumstances.cpus = online_cpus();
+  circumstances.stolen_part = stolen_part_since(stolen_before_);
+  return find_warnings(cells, circumstances);
+}
+
+void JobBook::finish(double measured_seconds) {
+  std::printf("measured for %.1f s, reserving and warming memory apart\n", measured_seconds);
+  for (const std::string &line : notes_) std::printf("note: %s\n", line.c_str());
+  std::string joined;
+  for (const std::string &line : warnings()) {
+    std::printf("warning: %s\n", line.c_str());
+    joined += (joined.empty() ? "" : "; ") + line;
+  }
+  if (!json_) return;
+  for (const auto &[key, value] : machine_) rounds_.add_context(key, value);
+  for (const auto &[key, value] : more_) rounds_.add_context(key, value);
+  rounds_.add_context("warnings", joined);
+  json_->commit(rounds_.json());
+  std::printf("wrote %s\n", json_path_.c_str());
+}
+
+std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int node,
+                                     uint64_t usual_bytes, uint64_t grain, JobBook &book) {
+  const MemoryLimit limit = limit_on_pages(kind, memory_limit(), node);
+  const uint64_t page = page_bytes(kind);
+  const std::string title(page_kind_title(kind));
+  std::vector<uint64_t> sizes = options.sizes;
+  if (sizes.empty()) sizes = {std::min(usual_bytes, largest_that_fits(limit.bytes))};
+  std::vector<uint64_t> fitting;
+  for (const uint64_t size : sizes) {
+    std::string trouble;
+    const std::string what = format_size(size) + " on " + title;
+    if (size < kSmallestJob) {
+      trouble = what + " is no work for several threads: use sizes from " +
+                format_size(kSmallestJob) + " on";
+    } else if ((size + page - 1) / page > limit.bytes / page) {
+      trouble = what + " does not fit the " + format_size_rounded(limit.bytes) + " that " +
+                limit.reason + " leaves: use sizes up to " +
+                format_size(largest_that_fits(limit.bytes)) + ", or " + limit.remedy;
+    } else if (size % grain != 0) {
+      trouble = what + " is no whole number of pages: use multiples of " + format_size(grain);
+    }
+    if (trouble.empty()) {
+      fitting.push_back(size);
+    } else if (!options.sizes.empty() && !options.pages.empty()) {
+      throw Refusal(trouble);
+    } else {
+      book.note(trouble);
+    }
+  }
+  return fitting;
+}
+
+}  // namespace hpz::bench

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Rows that are whole jobs, by teams, by threads or by one thread: taking their samples in rounds,
+// and their table. What a job does is the experiment's.
+#ifndef HPZERO_BENCH_JOBS_H
+#define HPZERO_BENCH_JOBS_H
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/atomic_file.h"
+#include "bench/context.h"
+#include "bench/measure.h"
+#include "bench/options.h"
+#include "bench/rounds.h"
+#include "bench/statistics.h"
+
+namespace hpz::bench {
+
+struct JobRow {
+  std::string id, title;
+  std::function<Sample()> take;
+};
+
+struct JobCell {
+  PageKind pages = PageKind::k4k;
+  int node = kAnyNode;
+  uint64_t size = 0;
+  std::string state;  // in JSON's names
+  std::string where;  // there, instead of kind and node: rows on several kinds
+};
+
+struct JobRowResult {
+  std::string id, title;
+  std::vector<Sample> samples;
+};
+
+struct JobResult {
+  JobCell cell;
+  std::vector<JobRowResult> rows;
+  size_t rounds() const { return rows.empty() ? 0 : rows.front().samples.size(); }
+};
+
+std::string job_name(const JobRow &row, const JobCell &cell);  // row/size/state/pages
+
+JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<JobRow> &rows,
+                       const Patience &patience);
+
+// "on 2 MiB pages (hugetlb), node 1"
+std::string place_title(const JobCell &cell);
+
+// Threads that worked, rate, ratio to reference, CPU time, local and remote bytes. Pure.
+std::string render_jobs(const JobResult &result, const std::string &reference);
+
+// Time shared out among cells by weight: those to come are all known when it begins.
+class JobTime {
+ public:
+  JobTime(const Options &options, double usual_seconds);
+
+  void expect(double weight) { weights_ += weight; }
+  Patience next(double weight) const;
+  void spent(double weight, double seconds);  // also of a cell that was left out: 0 seconds
+  double used() const { return used_; }
+
+ private:
+  int rounds_;
+  double seconds_;
+  double weights_ = 0, used_ = 0;
+};
+
+// What an experiment of jobs says around its cells: the machine, once and with the first table (a
+// refusal comes alone); notes and warnings at the end; the file.
+class JobBook {
+ public:
+  explicit JobBook(const Options &options);  // throws Refusal for a file that cannot be written
+
+  Rounds &rounds() { return rounds_; }
+  void context(const std::string &key, const std::string &value) { more_.emplace_back(key, value); }
+  void note(const std::string &line) { notes_.push_back(line); }
+  const std::vector<std::string> &notes() const { return notes_; }
+
+  void print(const std::string &text, const char *legend);
+  void keep(JobResult result) { results_.push_back(std::move(result)); }
+  bool is_empty() const { return results_.empty(); }
+
+  void finish(double measured_seconds);
+
+ private:
+  std::vector<std::string> warnings() const;
+
+  std::optional<AtomicFile> json_;
+  std::string json_path_;
+  Rounds rounds_;
+  ContextEntries machine_, more_;
+  std::vector<std::string> notes_;
+  std::vector<JobResult> results_;
+  StolenTime stolen_before_;
+  bool has_heading_ = false;
+};
+
+// What of the sizes asked for, or of the default, fits memory on those pages; each left out is a
+// note, or a Refusal where kind and size were asked for.
+std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int node,
+                                     uint64_t usual_bytes, uint64_t grain, JobBook &book);
+
+}  // namespace hpz::bench
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/threads.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "bench/clock.h"
+#include "bench/refusal.h"
+
+namespace hpz::bench {
+namespace {
+
+uint64_t thread_cpu_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+}  // namespace
+
+Slice slice_of(uint64_t bytes, uint64_t grain, uint32_t index, uint32_t count) {
+  const uint64_t grains = (bytes + grain - 1) / grain;
+  const auto edge = [&](uint32_t at) {
+    // Without the product of both, which a machine's memory and threads could make too large.
+    const uint64_t whole = grains / count * at, rest = grains % count * at / count;
+    return std::min((whole + rest) * grain, bytes);
+  };
+  return {edge(index), edge(index + 1) - edge(index)};
+}
+
+std::vector<uint32_t> doubling_counts(uint32_t most) {
+  std::vector<uint32_t> counts;
+  for (uint32_t count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(std::max(most, 1u));
+  return counts;
+}
+
+uint32_t usable_cpus() {
+  return std::max(std::thread::hardware_concurrency(), 1u);
+}
+
+std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most) {
+  if (asked_for.empty()) return doubling_counts(most);
+  const uint32_t cpus = usable_cpus();
+  const uint32_t largest = *std::max_element(asked_for.begin(), asked_for.end());
+  if (largest > cpus) {
+    throw Refusal(std::to_string(largest) + " threads are more than the " + std::to_string(cpus) +
+                  " CPUs that may be used here: use --threads up to " + std::to_string(cpus));
+  }
+  return asked_for;
+}
+
+Sample time_on_threads(uint32_t count, uint64_t bytes, uint64_t grain, const SliceWork &work) {
+  Sample sample;
+  sample.bytes = bytes;
+  sample.ranges = sample.threads = count;
+  sample.sections = 1;
+  std::mutex mutex;
+  std::exception_ptr trouble;
+  const uint64_t begin = now_ns();
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        const uint64_t cpu_before = thread_cpu_ns();
+        std::exception_ptr own;
+        try {
+          work(slice_of(bytes, grain, i, count));
+        } catch (...) {
+          own = std::current_exception();
+        }
+        const uint64_t cpu_ns = thread_cpu_ns() - cpu_before;
+        const std::lock_guard lock(mutex);
+        sample.cpu_ns += cpu_ns;
+        if (own) trouble = own;
+      });
+    }
+  }
+  const uint64_t end = now_ns_all_stored();
+  if (trouble) std::rethrow_exception(trouble);
+  sample.ns = static_cast<double>(end - begin);
+  return sample;
+}
+
+Sample time_alone(uint64_t bytes, const std::function<void()> &work) {
+  Sample sample;
+  sample.bytes = bytes;
+  sample.ranges = sample.sections = sample.threads = 1;
+  const uint64_t cpu_before = thread_cpu_ns();
+  const uint64_t begin = now_ns();
+  work();
+  const uint64_t end = now_ns_all_stored();
+  sample.cpu_ns = thread_cpu_ns() - cpu_before;
+  sample.ns = static_cast<double>(end - begin);
+  return sample;
+}
+
+}  // namespace hpz::bench
