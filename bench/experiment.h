@@ -15,7 +15,7 @@ struct Experiment {
   int (*run)(const Options &);  // exit code; throws Refusal
 };
 
-extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kFirstCall;
+extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kFirstCall;
 
 }  // namespace hpz::bench
 

@@ -20,8 +20,8 @@ namespace hpz::bench {
 namespace {
 
 // One row per subcommand; the first is the default.
-const Experiment *const kExperiments[] = {&kRun,  &kList,     &kExplain,
-                                          &kTune, &kOverhead, &kFirstCall};
+const Experiment *const kExperiments[] = {&kRun,      &kList,     &kExplain,  &kTune,
+                                          &kOverhead, &kParallel, &kPopulate, &kFirstCall};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// hpzero-bench parallel: touched memory cleared by a team, against one thread, and against what
+// programs do without one.
+#include <hpzero/hpzero.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+
+#include "bench/calls.h"
+#include "bench/clock.h"
+#include "bench/crew.h"
+#include "bench/experiment.h"
+#include "bench/jobs.h"
+#include "bench/limits.h"
+#include "bench/nodes.h"
+#include "bench/plan.h"
+#include "bench/progress.h"
+#include "bench/refusal.h"
+#include "bench/sizes.h"
+#include "bench/threads.h"
+#include "bench/workloads.h"
+
+namespace hpz::bench {
+namespace {
+
+constexpr const char *kLegend =
+    "GB/s: decimal; median of the rounds +- half the distance of the quartiles. ratio: to\n"
+    "hpz_zero_stream in one thread (scattered: hpz_zero_pages), median of ratios within a round.\n"
+    "team: hpz_space_zero, in at most so many threads; 'the knee' is threads = 0, where the team\n"
+    "stops at as many as still help. plain: std::threads, each with one slice, started and joined\n"
+    "within the time. local and remote: bytes by where the thread and the memory were.\n";
+
+// The promise is less than 15 seconds, of which the calls take some.
+constexpr double kUsualSeconds = 9;
+
+constexpr uint64_t kPiece = 4 * kKiB;
+// Slices of plain threads meet there: page faults and chunks of everybody else do.
+constexpr uint64_t kSliceGrain = 2 * kMiB;
+
+// Several rounds of all rows fit the time. The largest pages have no smaller size; the smallest
+// ones are given back and populated slowly.
+uint64_t usual_bytes(PageKind kind) {
+  if (kind == PageKind::k1g) return kGiB;
+  return kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB;
+}
+
+void check(int result, const std::string &call) {
+  if (result != 0) throw std::runtime_error(call + ": " + std::strerror(-result));
+}
+
+struct Setting {
+  const Options *options;
+  const Crew *crew;
+  std::vector<uint32_t> counts;
+};
+
+std::string with_threads(const std::string &id, uint32_t count) {
+  return id + "_t" + std::to_string(count);
+}
+
+std::vector<std::string> kernels_for(const Options &options, uint64_t size) {
+  if (!options.kernels.empty()) return options.kernels;
+  return {banded_kernel(plan_of(HPZ_POLICY_STREAM), size)};
+}
+
+void check_kernels(const Options &options) {
+  if (options.kernels.empty()) return;
+  make_rows(options.kernels);  // refuses what this CPU lacks
+  const std::vector<hpz_kernel_info> all = all_kernels();
+  for (const std::string &id : options.kernels) {
+    if (std::none_of(all.begin(), all.end(), [&](const auto &k) { return id == k.id; })) {
+      throw Refusal("'" + id +
+                    "' is no kernel that plain threads could run: choose one of those "
+                    "that 'hpzero-bench list' calls usable");
+    }
+  }
+}
+
+bool has_kernel(const char *id) {
+  const std::vector<hpz_kernel_info> all = all_kernels();
+  return std::any_of(all.begin(), all.end(), [&](const hpz_kernel_info &kernel) {
+    return std::strcmp(kernel.id, id) == 0 && kernel.missing == nullptr;
+  });
+}
+
+void clear_per_piece(const char *kernel, char *base, const Slice &slice) {
+  constexpr size_t kCall = 512;  // finding the kernel's name once per 2 MiB is nothing
+  void *pieces[kCall];
+  for (uint64_t at = 0; at < slice.bytes;) {
+    size_t count = 0;
+    for (; count < kCall && at < slice.bytes; at += kPiece)
+      pieces[count++] = base + slice.begin + at;
+    check(hpz_zero_pages_with(kernel, pieces, count, kPiece), kernel);
+  }
+}
+
+// Tried on one page, because kernels before 5.18 do not release hugetlb pages.
+bool can_release(const Arena &arena) {
+  const uint64_t page = page_bytes(arena.kind());
+  return madvise(arena.base(), page, MADV_DONTNEED) == 0 && populate(arena.base(), page);
+}
+
+void release_and_populate(char *base, uint64_t bytes) {
+  if (madvise(base, bytes, MADV_DONTNEED) != 0) {
+    throw std::runtime_error(std::string("the kernel does not release these pages: ") +
+                             std::strerror(errno));
+  }
+  if (!populate(base, bytes)) {
+    throw Refusal(std::string("pages that were released for a moment are gone (") +
+                  std::strerror(errno) + "): stop the other users of memory and run again");
+  }
+}
+
+void add_team_rows(std::vector<JobRow> &rows, const Setting &setting, const Space &space,
+                   const std::vector<hpz_extent> *extents) {
+  const auto add = [&](const std::string &id, const std::string &title, uint32_t threads) {
+    const JobRequest job = {&kZeroVerb, space.get(), setting.crew->get(), extents, threads, 0};
+    rows.push_back({id, title, [job] { return time_job(job); }});
+  };
+  for (const uint32_t count : setting.counts) {
+    add(with_threads("team", count), "team, " + std::to_string(count), count);
+  }
+  add("team_auto", "team, the knee", 0);
+}
+
+void add_plain_rows(std::vector<JobRow> &rows, const Setting &setting, const std::string &id,
+                    const std::string &title, uint64_t size, const SliceWork &work) {
+  for (const uint32_t count : setting.counts) {
+    rows.push_back({with_threads(id, count), title + ", " + std::to_string(count) + " plain",
+                    [=] { return time_on_threads(count, size, kSliceGrain, work); }});
+  }
+}
+
+std::vector<JobRow> touched_rows(const Arena &arena, uint64_t size, const Setting &setting,
+                                 const Space &space) {
+  char *const base = arena.base();
+  std::vector<JobRow> rows = {
+      {"hpz_zero_stream", "hpz_zero_stream",
+       [=] { return time_alone(size, [=] { hpz_zero_stream(base, size); }); }},
+      {"hpz_zero", "hpz_zero", [=] { return time_alone(size, [=] { hpz_zero(base, size); }); }},
+  };
+  add_team_rows(rows, setting, space, nullptr);
+  for (const std::string &kernel : kernels_for(*setting.options, size)) {
+    add_plain_rows(rows, setting, kernel, kernel, size, [=](const Slice &slice) {
+      check(hpz_zero_with(kernel.c_str(), base + slice.begin, slice.bytes), kernel);
+    });
+  }
+  add_plain_rows(rows, setting, "memset", "memset", size, [=](const Slice &slice) {
+    // Not known to the compiler to be the last use of anything.
+    std::memset(base + slice.begin, 0, slice.bytes);
+  });
+  if (has_kernel("rep_stosb") && size % kPiece == 0) {
+    add_plain_rows(rows, setting, "rep_stosb_per_4KiB", "rep_stosb per 4 KiB", size,
+                   [=](const Slice &slice) { clear_per_piece("rep_stosb", base, slice); });
+  }
+  if (size % page_bytes(arena.kind()) == 0 && can_release(arena)) {
+    rows.push_back({"release_populate", "kernel release+populate",
+                    [=] { return time_alone(size, [=] { release_and_populate(base, size); }); }});
+  }
+  return rows;
+}
+
+// Every second page of the buffer.
+struct Scattered {
+  Scattered(char *base, uint64_t size) {
+    for (uint64_t at = 0; at + kPiece <= size; at += 2 * kPiece) {
+      extents.push_back({at, kPiece});
+      pages.push_back(base + at);
+    }
+  }
+  uint64_t bytes() const { return pages.size() * kPiece; }
+
+  std::vector<hpz_extent> extents;
+  std::vector<void *> pages;
+};
+
+std::vector<JobRow> scattered_rows(const Scattered &scattered, const Setting &setting,
+                                   const Space &space) {
+  const uint64_t bytes = scattered.bytes();
+  const std::vector<void *> *const pages = &scattered.pages;
+  std::vector<JobRow> rows = {
+      {"hpz_zero_pages", "hpz_zero_pages",
+       [=] {
+         return time_alone(bytes, [=] { hpz_zero_pages(pages->data(), pages->size(), kPiece); });
+       }},
+      {"memset", "memset, page by page",
+       [=] {
+         return time_alone(bytes, [=] {
+           for (void *const page : *pages) std::memset(page, 0, kPiece);
+         });
+       }},
+  };
+  add_team_rows(rows, setting, space, &scattered.extents);
+  return rows;
+}
+
+class Parallel {
+ public:
+  Parallel(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts)
+      : book_(book), setting_{&options, &crew, std::move(counts)}, time_(options, kUsualSeconds) {}
+
+  void plan() {
+    const Options &options = *setting_.options;
+    std::vector<PageKind> kinds = options.pages;
+    if (kinds.empty()) kinds.assign(std::begin(kAllPageKinds), std::end(kAllPageKinds));
+    for (const PageKind kind : kinds) {
+      for (const int node : nodes_with_memory()) {
+        Place place{kind, node, sizes_that_fit(options, kind, node, usual_bytes(kind), 1, book_)};
+        if (place.sizes.empty()) continue;
+        for (const uint64_t size : place.sizes) time_.expect(weight(size) + scattered_weight(size));
+        places_.push_back(std::move(place));
+      }
+    }
+    if (places_.empty()) {
+      throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
+                                          : book_.notes().back());
+    }
+  }
+
+  void measure(Progress &progress) {
+    for (const Place &place : places_) {
+      try {
+        measure_place(place, progress);
+      } catch (const Refusal &refusal) {
+        if (!setting_.options->pages.empty()) throw;
+        book_.note(std::string("not measured: ") + refusal.what());
+        for (const uint64_t size : place.sizes)
+          time_.spent(weight(size) + scattered_weight(size), 0);
+      }
+    }
+    if (book_.is_empty()) throw Refusal(book_.notes().back());
+  }
+
+  double seconds() const { return time_.used(); }
+
+ private:
+  struct Place {
+    PageKind kind;
+    int node;
+    std::vector<uint64_t> sizes;
+  };
+
+  static double weight(uint64_t size) {
+    return static_cast<double>(size) / static_cast<double>(kGiB);
+  }
+  static double scattered_weight(uint64_t size) {
+    return weight(size) / 4;
+  }  // fewer rows, half the bytes
+
+  void measure_place(const Place &place, Progress &progress) {
+    const std::string title = std::string(page_kind_title(place.kind)) + node_title(place.node);
+    const NodeBinding binding(place.node);
+    ArenaRequest request;
+    request.kind = place.kind;
+    request.node = place.node;
+    request.set_bytes = request.least_bytes = place.sizes.back();
+    request.is_asked_for = !setting_.options->pages.empty();
+    progress.show("reserving " + title);
+    const Arena arena(request, [&](uint64_t done) {
+      progress.show("warming " + format_size_rounded(done) + " on " + title);
+    });
+    if (!arena.shortfall().empty()) book_.note(arena.shortfall());
+    bool is_first = true;
+    for (const uint64_t size : place.sizes) {
+      progress.show("measuring " + format_size(size) + " on " + title);
+      measure_size(arena, place, size, is_first, progress);
+      is_first = false;
+    }
+  }
+
+  void measure_size(const Arena &arena, const Place &place, uint64_t size, bool is_first,
+                    const Progress &progress) {
+    const Crew &crew = *setting_.crew;
+    const Space space(arena.base(), size);
+    // Untimed: the team finds its knee, which then holds for a minute, and everybody's first use of
+    // instructions is over.
+    time_job({&kZeroVerb, space.get(), crew.get(), nullptr, 0, 0});
+
+    const auto measure = [&](const char *state, double its_weight,
+                             const std::vector<JobRow> &rows) {
+      const uint64_t begin = now_ns();
+      JobResult result = measure_jobs(book_.rounds(), {place.kind, place.node, size, state, ""},
+                                      rows, time_.next(its_weight));
+      time_.spent(its_weight, static_cast<double>(now_ns() - begin) / 1e9);
+      return result;
+    };
+    JobResult touched =
+        measure("touched", weight(size), touched_rows(arena, size, setting_, space));
+    const Scattered scattered(arena.base(), size);
+    JobResult pages =
+        measure("scattered", scattered_weight(size), scattered_rows(scattered, setting_, space));
+    progress.show("");
+    std::string text;
+    if (is_first) text += "== " + arena.summary() + node_title(place.node) + "\n\n";
+    text += format_size(size) + " " + place_title(touched.cell) + ", touched before; " +
+            std::to_string(touched.rounds()) + " rounds\n" +
+            render_jobs(touched, "hpz_zero_stream");
+    const std::string knee = crew.knee(HPZ_VERB_ZERO);
+    text += "knee of zero: " + knee + "\n\n";
+    text += "every second 4 KiB of them, " + std::to_string(scattered.extents.size()) +
+            " extents in one job; " + std::to_string(pages.rounds()) + " rounds\n" +
+            render_jobs(pages, "hpz_zero_pages");
+    book_.print(text, kLegend);
+    book_.context("knee_zero_" + std::string(page_kind_id(place.kind)) + node_suffix(place.node),
+                  knee);
+    book_.keep(std::move(touched));
+    book_.keep(std::move(pages));
+  }
+
+  JobBook &book_;
+  Setting setting_;
+  JobTime time_;
+  std::vector<Place> places_;
+};
+
+// Memory for the calls: huge pages if they are to be had, so that little of it is page walks.
+std::unique_ptr<Arena> arena_for_calls() {
+  ArenaRequest request;
+  request.set_bytes = std::min(kCallsBytes, largest_that_fits(memory_limit().bytes));
+  request.least_bytes = std::min(request.set_bytes, kLeastCallsBytes);
+  for (const PageKind kind : {PageKind::kThp, PageKind::k4k}) {
+    request.kind = kind;
+    try {
+      return std::make_unique<Arena>(request, [](uint64_t) {});
+    } catch (const Refusal &) {
+      if (kind == PageKind::k4k) throw;
+    }
+  }
+  return nullptr;
+}
+
+int run(const Options &options) {
+  check_kernels(options);
+  if (!options.threads.empty()) thread_counts(options.threads, 1);
+  JobBook book(options);
+  const uint32_t wanted = options.threads.empty() ? 0 : options.threads.back();
+  const uint64_t before = now_ns();
+  const Crew crew(wanted);
+  const double first_create_us = static_cast<double>(now_ns() - before) / 1e3;
+  const uint32_t workers = crew.info().threads;
+  if (workers == 0) book.note("no worker could be started: team rows are the calling thread's");
+  book.context("team_threads", std::to_string(workers));
+  book.context("team_first_create_us", std::to_string(first_create_us));
+
+  Parallel parallel(options, book, crew, thread_counts(options.threads, workers));
+  parallel.plan();
+  Progress progress;
+  parallel.measure(progress);
+  progress.show("measuring calls");
+  const std::unique_ptr<Arena> arena = arena_for_calls();
+  const uint64_t begin = now_ns();
+  const CallFigures calls = measure_calls(book, crew, *arena, options.repetitions.value_or(0));
+  const double call_seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  progress.show("");
+  book.print(render_calls(calls, first_create_us, workers), kLegend);
+  book.finish(parallel.seconds() + call_seconds);
+  return kExitOk;
+}
+
+}  // namespace
+
+const Experiment kParallel = {
+    "parallel",
+    "",
+    "teams and threads against one thread, what a team's calls cost",
+    0,
+    "--kernel --size --pages --threads --repetitions --seconds --json",
+    run,
+};
+
+}  // namespace hpz::bench
