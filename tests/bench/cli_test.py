@@ -55,7 +55,8 @@ class Words(Folder):
     def test_help_and_version(self):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
-        for word in ("run", "list", "explain SIZE", "tune", "--json", "--reference"):
+        for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "--json",
+                     "--reference", "--threads"):
             self.assertIn(word, done.stdout)
         done = bench("--version")
         self.assertRegex(done.stdout, r"^hpzero-bench \d+\.\d+\.\d+\n$")
@@ -111,6 +112,24 @@ class Refusals(Folder):
         self.refused("frobnicate", says="run, list, explain, tune")
         self.refused("explain", says="explain SIZE")
         self.refused("list", "--json", "x", says="leave it out")
+
+    def test_threads_and_jobs(self):
+        for command in ("parallel", "populate"):
+            self.refused(command, "--threads", "0", says="from 1 to 16384")
+            self.refused(command, "--threads", "99999", says="from 1 to 16384")
+            self.refused(command, "--threads", "two", says="'two' is no value")
+            self.refused(command, "--threads", "16384", says="use --threads up to")
+            self.refused(command, "--size", "1000GiB", says="does not fit")
+            self.refused(command, "--size", "1000GiB", "--pages", "4k", says="use sizes up to")
+            self.refused(command, "--size", "64KiB", "--pages", "4k", says="from 1MiB on")
+            self.refused(command, "--memory", "cold", says="leave it out")
+            self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
+        self.refused("run", "--threads", "1", says="leave it out")
+        self.refused("parallel", "--kernel", "nosuch", says="hpzero-bench list")
+        self.refused("parallel", "--kernel", "hpz_zero", says="is no kernel")
+        self.refused("populate", "--set", "1000GiB", "--pages", "4k", says="use --set")
+        self.refused("populate", "--set", "1MiB", "--pages", "4k", says="of at least 16MiB")
+        self.refused("populate", "--size", "3MiB", "--pages", "thp", says="multiples of 2MiB")
 
     def test_a_kernel_that_this_cpu_lacks(self):
         kernels = bench("list").stdout
@@ -292,6 +311,98 @@ class Runs(Folder):
         with open(target, encoding="utf-8") as file:
             json.load(file)
         self.assertEqual(self.files(), ["x.json"])
+
+
+class Jobs(Folder):
+    """parallel and populate: rows of teams, of plain threads and of one thread."""
+
+    def run_jobs(self, *arguments):
+        self.done = bench(*arguments, "--repetitions", "2", "--json", self.path("out.json"))
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.json = json.load(file)
+        self.rows = {}
+        for run in self.json["benchmarks"]:
+            self.rows.setdefault(run["name"], []).append(run)
+        self.counts = sorted({1, int(self.json["context"]["team_threads"])})
+
+    def check_rows(self, tail, rows, size):
+        for row in rows:
+            name = f"{row}/{tail}"
+            self.assertIn(name, self.rows)
+            self.assertEqual(len(self.rows[name]), 2, name)
+            for run in self.rows[name]:
+                self.assertEqual(run["bytes"], size, name)
+                self.assertGreater(run["ns"], 0, name)
+                self.assertGreaterEqual(run["threads"], 1, name)
+                asked = re.search(r"_t(\d+)/", name)
+                if asked:
+                    self.assertLessEqual(run["threads"], int(asked[1]), name)
+                # CPU time cannot be more than that of all threads. The clocks tick differently.
+                self.assertLess(run["cpu_ns"], 1.1 * run["ns"] * run["threads"] + 1e6, name)
+
+    def check_table(self, heading):
+        self.assertIn(heading, self.done.stdout)
+        self.assertRegex(self.done.stdout, r"threads +GB/s +ratio +CPU s/GiB +local +remote\n")
+        self.assertRegex(self.done.stdout, r"(?m)^  team, 1 +1 +[\d.]+ \+- \d+% +[\d.]+ +[\d.]+ ")
+        for line in re.findall(r"(?m)^(?:warning|note): (.*)", self.done.stdout):
+            self.assertRegex(line, r".+: .+")
+
+    def teams(self, row):
+        return [f"{row}_t{count}" for count in self.counts] + [f"{row}_auto"]
+
+    def test_parallel(self):
+        self.run_jobs("parallel", "--pages", "4k", "--size", "16MiB", "--kernel", "word64")
+        size = 16 << 20
+        rows = ["hpz_zero", "hpz_zero_stream", "release_populate", *self.teams("team"),
+                *(f"{row}_t{count}" for row in ("memset", "word64") for count in self.counts)]
+        self.check_rows("16MiB/touched/4k", rows, size)
+        self.check_rows("16MiB/scattered/4k", ["hpz_zero_pages", "memset", *self.teams("team")],
+                        size // 2)
+        for run in self.rows["team_auto/16MiB/touched/4k"]:
+            self.assertEqual(run["local_bytes"] + run["remote_bytes"], size)
+        self.check_table("16MiB on 4 KiB pages")
+        self.assertRegex(self.done.stdout, r"(?m)^knee of zero: ")
+        self.assertRegex(self.done.stdout, r"2048 extents in one job")
+        for key in ("team_create_us", "team_first_create_us", "futex_round_trip_us",
+                    "wake_by_futex", "knee_zero_4k"):
+            self.assertTrue(self.json["context"].get(key), key)
+        self.assertRegex(self.done.stdout, r"(?m)^  bare futex round trip +[\d.]+$")
+
+    def test_populate(self):
+        self.run_jobs("populate", "--pages", "4k", "--size", "4MiB", "--set", "64MiB")
+        size = 4 << 20
+        self.check_rows("4MiB/fresh/4k",
+                        ["madv_populate", "touch_t1", "memset", *self.teams("populate")], size)
+        self.check_rows("4MiB/resident/4k", ["madv_dontneed", *self.teams("release")], size)
+        self.check_rows("64MiB/sparse/anonymous",
+                        ["zero_whole_t1", "zero_whole_auto", *self.teams("reset_4k"),
+                         *self.teams("reset_thp")], 64 << 20)
+        self.check_table("== 4MiB on 4 KiB pages")
+        self.assertIn("THE KERNEL CLEARS", self.done.stdout)
+        context = self.json["context"]
+        touched = int(context["reset_4k_touched_bytes"])
+        self.assertEqual(touched, (64 * 256 + 99) // 100 * 4096)
+        self.assertEqual(int(context["reset_4k_resident_before_bytes"]), touched)
+        self.assertEqual(int(context["reset_4k_resident_after_bytes"]), touched)
+        self.assertEqual(int(context["reset_4k_most_resident_growth_bytes"]), 0)
+
+    def test_one_thread_and_no_more(self):
+        done = bench("parallel", "--pages", "4k", "--size", "2MiB", "--threads", "1",
+                     "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^  team, 1 ")
+        self.assertNotRegex(done.stdout, r"(?m)^  team, [2-9]")
+
+    def test_pool_pages_are_put_back(self):
+        # Few, reserved if need be: tearDown looks after them.
+        for command in ("parallel", "populate"):
+            more = ["--set", "16MiB"] if command == "populate" else []
+            done = bench(command, "--pages", "2m", "--size", "8MiB", "--repetitions", "1", *more)
+            if done.returncode == 2 and "can be had" in done.stderr:
+                self.skipTest("no huge pages to be had")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("8MiB on 2 MiB pages", done.stdout)
 
 
 class Signals(Folder):

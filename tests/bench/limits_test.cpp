@@ -4,41 +4,18 @@
 #include "bench/limits.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "bench/sizes.h"
+#include "tests/bench/root.h"
 
 namespace hpz::bench {
 namespace {
 
-// A folder that stands for /, with the files given.
-class Root {
+class Root : public test::Root {
  public:
   Root() {
-    std::string pattern = ::testing::TempDir() + "hpzero-limits-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) abort();
-    path_ = pattern;
     write("proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1 kB\nMemAvailable: 8388608 kB\n");
   }
-  ~Root() { std::filesystem::remove_all(path_); }
-  Root(const Root &) = delete;
-  Root &operator=(const Root &) = delete;
-
-  void write(const std::string &name, const std::string &text) {
-    const std::filesystem::path file = std::filesystem::path(path_) / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
-  void remove(const std::string &name) {
-    std::filesystem::remove(std::filesystem::path(path_) / name);
-  }
-  const std::string &path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 TEST(MemoryLimit, WithoutGroupsIsThreeQuartersOfWhatIsFree) {

@@ -45,6 +45,10 @@ TEST(Options, Numbers) {
   EXPECT_EQ(options.set_bytes, uint64_t{1} << 30);
 }
 
+TEST(Options, ThreadsAscendAndCountOnce) {
+  EXPECT_THAT(parse_options({"--threads", "4,1", "--threads=4,2"}).threads, ElementsAre(1, 2, 4));
+}
+
 TEST(Options, RefusesWithASentence) {
   const std::vector<std::vector<std::string_view>> wrong = {
       {"--nope"},           {"-z"},
@@ -53,7 +57,10 @@ TEST(Options, RefusesWithASentence) {
       {"--help=yes"},       {"--seconds", "nan"},
       {"--seconds", "0"},   {"--seconds=inf"},
       {"--pages=16k"},      {"--memory=warm"},
-      {"--repetitions=-1"}, {"--repetitions=3x"}};
+      {"--threads", "0"},   {"--threads=-1"},
+      {"--threads=99999"},  {"--threads=1,,2"},
+      {"--threads=two"},    {"--repetitions=-1"},
+      {"--repetitions=3x"}};
   for (const auto &arguments : wrong) {
     try {
       parse_options(arguments);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Jobs: their names in JSON, their table, the time each cell gets.
+#include "bench/jobs.h"
+
+#include <gmock/gmock.h>
+
+#include "bench/clock.h"
+#include "bench/sizes.h"
+
+namespace hpz::bench {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Sample sample(uint64_t bytes, double ns, uint64_t threads, uint64_t cpu_ns) {
+  Sample s;
+  s.bytes = bytes;
+  s.ns = ns;
+  s.threads = threads;
+  s.cpu_ns = cpu_ns;
+  return s;
+}
+
+TEST(Jobs, NamesHaveFourParts) {
+  const JobRow row = {"team_t2", "team, 2", nullptr};
+  EXPECT_EQ(job_name(row, {PageKind::k2m, kAnyNode, kGiB, "touched", ""}),
+            "team_t2/1GiB/touched/2m");
+  EXPECT_EQ(job_name(row, {PageKind::k2m, 3, kGiB, "touched", ""}),
+            "team_t2/1GiB/touched/2m.node3");
+  EXPECT_EQ(job_name(row, {PageKind::kThp, kAnyNode, kGiB, "sparse", "anonymous"}),
+            "team_t2/1GiB/sparse/anonymous");
+}
+
+TEST(Jobs, TableHasRatioCpuTimeAndPlaces) {
+  JobResult result;
+  result.rows.push_back({"one", "one thread", {sample(kGiB, 1e8, 1, 100'000'000)}});
+  Sample team = sample(kGiB, 5e7, 2, 250'000'000);
+  team.local_bytes = kGiB / 2 + kGiB / 4;
+  team.remote_bytes = kGiB / 4;
+  result.rows.push_back({"team_t2", "team, 2", {team}});
+  const std::string text = render_jobs(result, "one");
+  EXPECT_THAT(text, ContainsRegex("one thread +1 +10\\.7 \\+- 0% +1\\.00 +0\\.100 +- +-"));
+  EXPECT_THAT(text, ContainsRegex("team, 2 +2 +21\\.5 \\+- 0% +2\\.00 +0\\.250 +768 MiB +256 MiB"));
+  EXPECT_THAT(render_jobs(result, "nobody"), Not(HasSubstr("2.00")));
+}
+
+TEST(Jobs, TimeIsSharedByWeightAndOneRoundIsForAll) {
+  Options options;
+  options.seconds = 12;
+  JobTime time(options, 1);
+  time.expect(1);
+  time.expect(3);
+  const double first = static_cast<double>(time.next(1).deadline_ns - now_ns()) / 1e9;
+  EXPECT_NEAR(first, 3, 0.5);
+  time.spent(1, 12);
+  const Patience late = time.next(3);
+  EXPECT_GT(late.last_ns, now_ns() - 1'000'000'000);
+  EXPECT_EQ(time.used(), 12);
+
+  options.repetitions = 7;
+  options.seconds.reset();
+  EXPECT_EQ(JobTime(options, 1).next(1).max_rounds, 7);
+}
+
+}  // namespace
+}  // namespace hpz::bench
