@@ -10,7 +10,6 @@ namespace hpz {
 namespace {
 
 constexpr uint64_t kPresent = uint64_t{1} << 63;
-constexpr uint64_t kSwapped = uint64_t{1} << 62;  // or poisoned, under migration, a marker
 constexpr uint64_t kGuard = uint64_t{1} << 58;
 
 // struct pm_scan_arg and struct page_region of linux/fs.h, which headers before 6.7 do not have.
