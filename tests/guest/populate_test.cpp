@@ -267,6 +267,35 @@ TEST_F(Shortage, by_the_size_of_a_mount) {
   EXPECT_EQ(umount(folder.c_str()), 0);
 }
 
+// Not a shortage: where a node is full and the policy lets the kernel go elsewhere, the report says
+// what went where.
+TEST_F(Shortage, of_huge_pages_on_the_calling_threads_node_goes_to_another) {
+  const size_t there = free_huge_pages(1);
+  const Team team = make_team("2-3");
+  stay_on({2});
+  Mapping mapping(Pages::kHugetlb, there + 8);
+  const Outcome outcome = run(hpz_space_populate, mapping, team, options(kHugePage));
+  EXPECT_EQ(outcome.result, 0);
+  EXPECT_EQ(outcome.report.populated_bytes, mapping.bytes());
+  EXPECT_EQ(mapping.resident(), mapping.pages());
+  EXPECT_EQ(outcome.report.local_bytes, there * kHugePage);
+  EXPECT_EQ(outcome.report.remote_bytes, 8 * kHugePage);
+  count_checked(mapping.pages());
+}
+
+TEST_F(Shortage, of_nodes_is_told_before_anything_is_done) {
+  const Team team = make_team(nullptr);
+  for (const int32_t node : {kNodes, 1000, 100000, -2}) {
+    for (const bool by_team : {true, false}) {
+      Mapping mapping(Pages::kSmall, 16);
+      const Outcome outcome =
+          run(hpz_space_populate, mapping, by_team ? team : alone_, options(0, node));
+      EXPECT_EQ(outcome.result, -EINVAL) << "node " << node;
+      EXPECT_EQ(mapping.resident(), 0U);
+    }
+  }
+}
+
 // The kernel of the guest may have no PAGEMAP_SCAN (before 6.7): then /proc/self/pagemap is what
 // proves that pages were never touched.
 TEST_F(Guest, reset_leaves_untouched_pages_untouched_on_every_node) {

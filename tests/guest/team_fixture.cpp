@@ -110,6 +110,7 @@ void Guest::allocate_by(int policy, unsigned long nodes) {
 
 void expect_consistent(const Outcome &outcome) {
   const hpz_job_report &report = outcome.report;
+  if (outcome.result == -EINVAL) return;  // not filled in
   EXPECT_EQ(report.error, outcome.result);
   EXPECT_EQ(report.done_bytes,
             report.cleared_bytes + report.populated_bytes + report.skipped_bytes);

@@ -210,6 +210,25 @@ INSTANTIATE_TEST_SUITE_P(Every, Zero, testing::ValuesIn(kShapes),
                                   std::to_string(shape.param.chunk_pages);
                          });
 
+// Memory that nobody has touched comes to lie where the calling thread's own touch would put it.
+TEST_F(Guest, zero_of_fresh_memory_places_it_on_the_calling_threads_node) {
+  const Team team = make_team(nullptr);
+  stay_on(cpus_of_node(1));
+  for (const Pages kind : {Pages::kSmall, Pages::kHugetlb, Pages::kSharedHugetlb}) {
+    Mapping mapping(kind, kind == Pages::kSmall ? 2048 : 16);
+    const Outcome outcome = run(hpz_space_zero, mapping, team, options(kHugePage));
+    EXPECT_EQ(outcome.result, 0);
+    EXPECT_EQ(outcome.report.local_bytes, mapping.bytes());
+    WrongPages wrong("are on the wrong node");
+    const std::vector<int> nodes = mapping.nodes();
+    for (size_t page = 0; page < mapping.pages(); ++page) {
+      if (nodes[page] != 1) wrong.add(page, nodes[page]);
+    }
+    EXPECT_TRUE(mapping.reads(0, mapping.pages(), 0));
+    count_checked(mapping.pages());
+  }
+}
+
 // Pages of two nodes in turn within a chunk: half of it is local to whoever takes it.
 TEST_F(Guest, zero_of_chunks_on_two_nodes_is_half_remote) {
   constexpr size_t kPages = 320, kChunkPages = 16;
