@@ -501,7 +501,7 @@ class SmallMachine(Folder):
                 continue
         return None
 
-    def test_default_run_fits_256_mebibytes(self):
+    def bench_in_group(self, *arguments):
         group = self.group()
         if group is None:
             self.skipTest("no permission to make a memory cgroup")
@@ -510,7 +510,21 @@ class SmallMachine(Folder):
             with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
 
-        done = bench(preexec_fn=enter)
+        return bench(*arguments, preexec_fn=enter)
+
+    def test_jobs_fit_256_mebibytes(self):
+        done = self.bench_in_group("parallel", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"== \d+MiB on 4 KiB pages")
+        self.assertRegex(done.stdout, r"(?m)^note: .*the memory cgroup limit")
+
+    def test_reset_fits_256_mebibytes(self):
+        done = self.bench_in_group("populate", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("instead of 8GiB, for the memory cgroup limit leaves", done.stdout)
+
+    def test_default_run_fits_256_mebibytes(self):
+        done = self.bench_in_group()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"== 1\d\dMiB on 4 KiB pages")
         self.assertIn("the memory cgroup limit", done.stdout)
