@@ -8,6 +8,7 @@
 
 #include <hpzero/hpzero.h>
 
+#include <memory>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -94,6 +95,98 @@ inline void zero_pages_with(const std::string &kernel, const std::vector<void *>
   detail::check(hpz_plan_info_get(static_cast<hpz_policy>(which), &info), "hpz_plan_info_get");
   return info;
 }
+
+// hpz_team: pinned workers. Moves, does not copy; a moved-from team is none, and stands for the
+// calling thread alone. Since 0.1.0.
+class team {
+ public:
+  explicit team(uint32_t threads = 0, const std::string &cpus = {}) {
+    hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
+    options.threads = threads;
+    options.cpus = cpus.empty() ? nullptr : cpus.c_str();
+    hpz_team *created = nullptr;
+    detail::check(hpz_team_create(&options, &created), "hpz_team_create");
+    handle_.reset(created);
+  }
+  hpz_team *get() const noexcept { return handle_.get(); }
+  [[nodiscard]] hpz_team_info info() const {
+    hpz_team_info out = HPZ_TEAM_INFO_INIT;
+    detail::check(hpz_team_info_get(get(), &out), "hpz_team_info_get");
+    return out;
+  }
+
+ private:
+  struct destroyer {
+    void operator()(hpz_team *handle) const noexcept { hpz_team_destroy(handle); }
+  };
+  std::unique_ptr<hpz_team, destroyer> handle_;
+};
+
+// hpz_space: memory as one run of offsets. The verbs throw what they return; whoever wants the
+// report of a job that failed calls the C interface with get(). Moves, does not copy. Since 0.1.0.
+class space {
+ public:
+  explicit space(const std::vector<hpz_range> &ranges) {
+    hpz_space *created = nullptr;
+    detail::check(hpz_space_direct(ranges.data(), ranges.size(), nullptr, &created),
+                  "hpz_space_direct");
+    handle_.reset(created);
+  }
+  space(void *base, size_t len) : space(std::vector<hpz_range>{{base, len}}) {}
+  hpz_space *get() const noexcept { return handle_.get(); }
+
+  // All of it, by the team, or without one by the calling thread.
+  hpz_job_report zero(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_space_zero, "hpz_space_zero", who, nullptr, 0, options);
+  }
+  hpz_job_report populate(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_space_populate, "hpz_space_populate", who, nullptr, 0, options);
+  }
+  hpz_job_report reset(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_space_reset, "hpz_space_reset", who, nullptr, 0, options);
+  }
+  hpz_job_report release(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_space_release, "hpz_space_release", who, nullptr, 0, options);
+  }
+
+  // These extents of it; none means nothing.
+  hpz_job_report zero(const std::vector<hpz_extent> &extents, const team *who = nullptr,
+                      const hpz_job_options *options = nullptr) {
+    return run_on(hpz_space_zero, "hpz_space_zero", extents, who, options);
+  }
+  hpz_job_report populate(const std::vector<hpz_extent> &extents, const team *who = nullptr,
+                          const hpz_job_options *options = nullptr) {
+    return run_on(hpz_space_populate, "hpz_space_populate", extents, who, options);
+  }
+  hpz_job_report reset(const std::vector<hpz_extent> &extents, const team *who = nullptr,
+                       const hpz_job_options *options = nullptr) {
+    return run_on(hpz_space_reset, "hpz_space_reset", extents, who, options);
+  }
+  hpz_job_report release(const std::vector<hpz_extent> &extents, const team *who = nullptr,
+                         const hpz_job_options *options = nullptr) {
+    return run_on(hpz_space_release, "hpz_space_release", extents, who, options);
+  }
+
+ private:
+  using verb = decltype(&hpz_space_zero);
+  hpz_job_report run(verb call, const char *what, const team *who, const hpz_extent *extents,
+                     size_t count, const hpz_job_options *options) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    hpz_team *const its_team = who != nullptr ? who->get() : nullptr;
+    detail::check(call(get(), its_team, extents, count, options, &report), what);
+    return report;
+  }
+  hpz_job_report run_on(verb call, const char *what, const std::vector<hpz_extent> &extents,
+                        const team *who, const hpz_job_options *options) {
+    const hpz_extent none = {0, 0};
+    return run(call, what, who, extents.empty() ? &none : extents.data(), extents.size(), options);
+  }
+
+  struct destroyer {
+    void operator()(hpz_space *handle) const noexcept { hpz_space_destroy(handle); }
+  };
+  std::unique_ptr<hpz_space, destroyer> handle_;
+};
 
 }  // namespace hpzero
 

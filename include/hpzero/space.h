@@ -24,8 +24,8 @@
  *  - The first error stops the job. The report then tells how many bytes are done, exactly, and the
  *    lowest offset that failed; bytes that were not begun are untouched.
  *  - Result: 0, or
- *      -EINVAL      an extent beyond the end or wrapping; options that this version does not know.
- *                   Nothing was done.
+ *      -EINVAL      an extent beyond the end or wrapping; options that this version does not know;
+ *                   populate: no such node, or none that this thread may use. Nothing was done.
  *      -ECHILD      the team was created in another process. Nothing was done.
  *      -ENOMEM      no memory for the job's own lists (nothing was done), or, for populate and
  *                   reset, a shortage of memory or huge pages: by pool, cgroup or mount limit
@@ -37,17 +37,26 @@
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
+ *  - A job of under 1 MiB runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
  *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Who writes
  *    to memory that a verb works on finds either content. Mappings must stay for the call.
  *
- * System calls of the thread that works on a chunk. zero: none; move_pages for its placement where
- * there are several nodes. populate: madvise, futex where the kernel is older than 5.14;
- * get_mempolicy, set_mempolicy and move_pages where there are several nodes. reset: ioctl or
- * pread64 on /proc/self/pagemap, madvise. release: madvise. Of the calling thread besides: futex,
- * clock_gettime, getcpu, mmap, munmap, brk; for reset and release openat, read and close of
- * /proc/self/smaps and /proc/self/pagemap. */
+ * System calls of the thread that works on a chunk, besides those of team.h:
+ *   zero: brk getcpu mmap move_pages munmap
+ *   populate: brk close futex getcpu get_mempolicy ioctl madvise mincore mmap move_pages munmap
+ *     newfstatat openat pread64 read set_mempolicy
+ *   reset: brk close futex getcpu ioctl madvise mincore mmap move_pages munmap newfstatat openat
+ *     pread64 read
+ *   release: brk close futex getcpu ioctl madvise mincore mmap move_pages munmap newfstatat openat
+ *     pread64 read
+ * Of the calling thread:
+ *   calling: brk clock_gettime close futex getcpu getpid get_mempolicy ioctl madvise mincore mmap
+ *     move_pages munmap newfstatat openat pread64 read
+ * brk, mmap and munmap are malloc's; ioctl is PAGEMAP_SCAN and PROCMAP_QUERY; move_pages and
+ * set_mempolicy are made where there are several nodes, get_mempolicy once in each job otherwise.
+ */
 #ifndef HPZERO_SPACE_H
 #define HPZERO_SPACE_H
 
@@ -84,13 +93,15 @@ struct hpz_space_options {
 struct hpz_job_options {
   size_t size;          /* of this struct, filled by HPZ_JOB_OPTIONS_INIT */
   uint64_t chunk_bytes; /* 0: 32 MiB, less for small jobs. Rounded up to whole pages of the mapping
-                           (zero: of 2 MiB where they are larger), and for huge jobs up to a
-                           millionth of them */
+                           (zero: of 2 MiB where they are larger), to a power of two below 2 MiB,
+                           and for huge jobs up to a millionth of them */
   uint32_t threads;     /* at most so many; 0: as many as still raise the rate */
   uint32_t flags;       /* none yet: 0 */
-  int32_t node;         /* populate: place the pages on this node. -1: by the mapping's policy, else
-                           by the calling thread's, else on the calling thread's node */
-  uint32_t reserved;    /* 0 */
+  int32_t node;      /* populate: place the pages on this node, unless the mapping has a policy of
+                        its own (then HPZ_JOB_NO_PLACEMENT, if they come to lie elsewhere). -1:
+                        by the mapping's policy, else by the calling thread's, else on the
+                        calling thread's node */
+  uint32_t reserved; /* 0 */
   /* Called on the calling thread, at most once for each chunk and once at the end; a result other
    * than 0 cancels. It may use the library, and other jobs of the team. */
   int (*progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
@@ -114,7 +125,8 @@ struct hpz_job_report {
   uint64_t skipped_bytes;   /* reset: proven zero. release: given back */
   uint64_t local_bytes;     /* worked on by a CPU of the memory's node, */
   uint64_t remote_bytes;    /* by a CPU of another one: as far as the kernel tells, by samples of up
-                               to 16 pages for each chunk; all local where there is one node */
+                               to 16 pages for each chunk; all local where there is one node. What
+                               is skipped or given back is neither */
   uint64_t wall_ns;         /* of the call */
   uint64_t cpu_ns;          /* of all threads together */
   uint64_t first_bad_offset; /* UINT64_MAX: no offset failed */
@@ -127,7 +139,8 @@ struct hpz_job_report {
 #define HPZ_JOB_REPORT_INIT \
   { sizeof(struct hpz_job_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* hpz_job_report.flags: where pages lie could not be asked or chosen; best effort. Since 0.1.0. */
+/* hpz_job_report.flags: where pages lie could not be asked or was not as chosen; best effort. Since
+ * 0.1.0. */
 #define HPZ_JOB_NO_PLACEMENT UINT32_C(0x1)
 
 /* A space of memory that is mapped: the ranges in this order, as one run of offsets that begins at
@@ -172,9 +185,10 @@ HPZ_API int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
                             struct hpz_job_report *report) HPZ_NOEXCEPT;
 
 /* Gives memory back: MADV_DONTNEED for private anonymous mappings, MADV_REMOVE for shared ones,
- * which punches a hole into the mapped file. Whole pages of the mapping are given back; what an
- * extent holds of a page in part is cleared. -EOPNOTSUPP, before anything is done: private mappings
- * of files, mappings registered with userfaultfd or locked in memory, devices. Since 0.1.0. */
+ * which punches a hole into the mapped file (a poisoned page of it stays a fault to touch). Whole
+ * pages of the mapping are given back; what an extent holds of a page in part is cleared.
+ * -EOPNOTSUPP, before anything is done: private mappings of files, mappings registered with
+ * userfaultfd or locked in memory, devices. Since 0.1.0. */
 HPZ_API int hpz_space_release(struct hpz_space *space, struct hpz_team *team,
                               const struct hpz_extent *extents, size_t count,
                               const struct hpz_job_options *options,

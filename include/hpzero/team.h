@@ -15,12 +15,18 @@
  *  - After fork a team does not exist in the child: calls answer -ECHILD, hpz_team_destroy frees
  *    the child's copy of the handle, and a NULL team works there as everywhere.
  *
- * System calls, for sandboxes. hpz_team_create: openat, read, readlink, getdents64, newfstatat,
- * fstat, lseek, access and close for hwloc and the cgroup's quota (the first team of a process, and
- * one after CPUs were added), sched_getaffinity, getpid, mmap, mprotect, madvise, munmap, brk,
- * clone3 or clone, rt_sigprocmask. A worker, at its start: sched_setaffinity is made for it by its
- * creator, then set_robust_list, rseq, rt_sigprocmask, prctl (its name), gettid. A worker, always:
- * futex, clock_gettime, and the calls that the job's verb lists in space.h. */
+ * System calls, for sandboxes; a test compares these lists and those of space.h with what is made.
+ * Files are read for the first team of a process, for one after CPUs were added, and for the quota.
+ *   hpz_team_create: access brk clone clone3 close faccessat2 fcntl fstat futex getcwd getdents64
+ *     get_mempolicy getpid getrandom lseek madvise mmap move_pages mprotect munmap newfstatat
+ * openat pread64 read readlink readlinkat rt_sigaction rt_sigprocmask sched_getaffinity
+ *     sched_setaffinity set_mempolicy uname
+ *   a worker's start: futex gettid mmap mprotect munmap prctl rseq rt_sigprocmask set_robust_list
+ *   a worker's end: exit futex madvise munmap rt_sigprocmask
+ *   a worker between chunks: clock_gettime futex
+ *   hpz_team_info_get: clock_gettime futex getpid
+ *   hpz_team_destroy: brk futex getpid madvise munmap
+ * A chunk's own are in space.h. */
 #ifndef HPZERO_TEAM_H
 #define HPZERO_TEAM_H
 

@@ -215,6 +215,7 @@ void VerbJob::leave_with_policy(void *, Runner &runner) noexcept {
 }
 
 void VerbJob::count_locality(size_t index, uint64_t bytes, const Runner &runner) noexcept {
+  if (bytes == 0) return;
   if (!has_many_nodes_) {
     local_.fetch_add(bytes, std::memory_order_relaxed);
     return;
@@ -225,6 +226,11 @@ void VerbJob::count_locality(size_t index, uint64_t bytes, const Runner &runner)
   if (nodes.known == 0) {
     flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
     return;
+  }
+  const int32_t wanted = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  if (wanted != kNoNode &&
+      std::count(nodes.node, nodes.node + nodes.known, wanted) != nodes.known) {
+    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
   }
   const auto local_samples =
       static_cast<uint64_t>(std::count(nodes.node, nodes.node + nodes.known, runner.node_id()));

@@ -44,8 +44,10 @@ TEST_P(PopulateVerb, makes_resident_and_keeps_content) {
 }
 
 // By plain stores of this function alone: a sanitizer's would fault in its shadow memory.
-__attribute__((no_sanitize("address", "memory", "thread"))) void touch(unsigned char *at,
-                                                                       size_t bytes) {
+#ifdef __clang__
+__attribute__((no_sanitize("address", "memory", "thread")))
+#endif
+void touch(unsigned char *at, size_t bytes) {
   for (size_t i = 0; i < bytes; i += 4096) *static_cast<volatile unsigned char *>(at + i) = 1;
 }
 
