@@ -19,7 +19,7 @@
  * Files are read for the first team of a process, for one after CPUs were added, and for the quota.
  *   hpz_team_create: access brk clone clone3 close faccessat2 fcntl fstat futex getcwd getdents64
  *     get_mempolicy getpid getrandom lseek madvise mmap move_pages mprotect munmap newfstatat
- * openat pread64 read readlink readlinkat rt_sigaction rt_sigprocmask sched_getaffinity
+ *     openat pread64 read readlink readlinkat rt_sigaction rt_sigprocmask sched_getaffinity
  *     sched_setaffinity set_mempolicy uname
  *   a worker's start: futex gettid mmap mprotect munmap prctl rseq rt_sigprocmask set_robust_list
  *   a worker's end: exit futex madvise munmap rt_sigprocmask
