@@ -18,6 +18,7 @@
 #include "bench/clock.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
+#include "bench/threads.h"
 
 namespace hpz::bench {
 namespace {
@@ -35,7 +36,11 @@ void futex_wake(FutexWord &word) {
 // A thread that answers: the least that waking another one and being woken by it can cost.
 class Echo {
  public:
-  Echo() : thread_([this] { answer(); }) {}
+  explicit Echo(int cpu)
+      : thread_([this, cpu] {
+          run_on(cpu);
+          answer();
+        }) {}
   ~Echo() {
     is_over_.store(true, std::memory_order_relaxed);
     ask_.fetch_add(1, std::memory_order_release);
@@ -67,17 +72,22 @@ class Echo {
   std::thread thread_;
 };
 
-// Round trips in one sample: so many that the clock does not matter.
-constexpr int kCallsEach = 20;
+// Round trips in one sample, one right after the other: whoever is woken was awake a moment ago, in
+// all rows alike.
+constexpr int kCallsEach = 21;
 
+// The sample is the calls' median: one of them that another program interrupts takes a hundred
+// times as long, and would be most of a sum.
 template <class Call> Sample time_calls(Call call) {
+  std::vector<double> ns;
+  for (int i = 0; i < kCallsEach; ++i) {
+    const uint64_t begin = now_ns();
+    call();
+    ns.push_back(static_cast<double>(now_ns_all_stored() - begin));
+  }
   Sample sample;
-  const uint64_t begin = now_ns();
-  for (int i = 0; i < kCallsEach; ++i) call();
-  const uint64_t end = now_ns_all_stored();
-  sample.ranges = kCallsEach;
-  sample.sections = 1;
-  sample.ns = std::max(static_cast<double>(end - begin), 1.0);
+  sample.ranges = sample.sections = 1;
+  sample.ns = std::max(median(std::move(ns)), 1.0);
   return sample;
 }
 
@@ -128,12 +138,18 @@ void measure_wake(JobBook &book, const Crew &crew, const Arena &arena, int round
       });
     };
   };
-  Echo echo;
+  // The one that is woken is on another CPU than the calling thread in both cases: where the kernel
+  // would put it is chance, and more than all the rest.
+  const CpuPair cpus;
+  const std::string its_cpu = std::to_string(cpus.other());
+  const Crew one(1, cpus.other() < 0 ? nullptr : its_cpu.c_str());
+  Echo echo(cpus.other());
+  run_on(cpus.here());
   enum { kFutex, kIdleAlone, kIdleOne, kSmallAlone, kSmallTeam, kIdleTwo };
   std::vector<Task> tasks = {
       {"futex_round_trip/call", [&] { return time_calls([&] { echo.round_trip(); }); }},
       {"idle_job_alone/call", job(kPopulateVerb, nullptr, 1)},
-      {"idle_job_team_t1/call", job(kPopulateVerb, crew.get(), 1)},
+      {"idle_job_team_t1/call", job(kPopulateVerb, one.get(), 1)},
       {"small_zero_stream/call",
        [&] { return time_calls([&] { hpz_zero_stream(arena.base(), kJobBytes); }); }},
       {"small_zero_team/call", job(kZeroVerb, crew.get(), std::min(workers, 2u))},

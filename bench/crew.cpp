@@ -17,9 +17,10 @@ void check(int result, const char *call) {
 
 }  // namespace
 
-Crew::Crew(uint32_t threads) {
+Crew::Crew(uint32_t threads, const char *cpus) {
   hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
   options.threads = threads;
+  options.cpus = cpus;
   check(hpz_team_create(&options, &team_), "hpz_team_create");
 }
 

@@ -16,7 +16,8 @@ namespace hpz::bench {
 
 class Crew {
  public:
-  explicit Crew(uint32_t threads);  // 0: as many as the library chooses
+  // threads 0: as many as the library chooses. cpus: as in hpz_team_options, nullptr for all.
+  explicit Crew(uint32_t threads, const char *cpus = nullptr);
   ~Crew();
   Crew(const Crew &) = delete;
   Crew &operator=(const Crew &) = delete;

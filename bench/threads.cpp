@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bench/threads.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
+#include <climits>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -42,6 +44,43 @@ std::vector<uint32_t> doubling_counts(uint32_t most) {
 
 uint32_t usable_cpus() {
   return std::max(std::thread::hardware_concurrency(), 1u);
+}
+
+// Plain words instead of cpu_set_t, which a kernel with more than 1024 CPUs does not fit.
+namespace {
+constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
+constexpr size_t kMostCpus = 1 << 16;
+
+void set_affinity(const std::vector<unsigned long> &words) {
+  // Refused by a sandbox: then threads run where they run.
+  (void)sched_setaffinity(0, words.size() * sizeof(unsigned long),
+                          reinterpret_cast<const cpu_set_t *>(words.data()));
+}
+}  // namespace
+
+void run_on(int cpu) {
+  if (cpu < 0) return;
+  const auto bit = static_cast<size_t>(cpu);
+  std::vector<unsigned long> words(bit / kWordBits + 1);
+  words[bit / kWordBits] = 1UL << (bit % kWordBits);
+  set_affinity(words);
+}
+
+CpuPair::CpuPair() : before_(kMostCpus / kWordBits) {
+  const int here = sched_getcpu();
+  if (here < 0 || sched_getaffinity(0, before_.size() * sizeof(unsigned long),
+                                    reinterpret_cast<cpu_set_t *>(before_.data())) != 0) {
+    before_.clear();
+    return;
+  }
+  here_ = other_ = here;
+  for (size_t cpu = 0; cpu < kMostCpus && other_ == here; ++cpu) {
+    if ((before_[cpu / kWordBits] >> (cpu % kWordBits) & 1) != 0) other_ = static_cast<int>(cpu);
+  }
+}
+
+CpuPair::~CpuPair() {
+  if (!before_.empty()) set_affinity(before_);
 }
 
 std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most) {

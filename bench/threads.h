@@ -28,6 +28,26 @@ std::vector<uint32_t> doubling_counts(uint32_t most);
 // CPUs that the calling thread may run on.
 uint32_t usable_cpus();
 
+// Two CPUs: the one the calling thread is on, and another one that it may use, or the same where
+// there is no other; -1 where nobody tells. Destroying it lets the thread run where it could
+// before.
+class CpuPair {
+ public:
+  CpuPair();
+  ~CpuPair();
+  CpuPair(const CpuPair &) = delete;
+  CpuPair &operator=(const CpuPair &) = delete;
+
+  int here() const { return here_; }
+  int other() const { return other_; }
+
+ private:
+  std::vector<unsigned long> before_;
+  int here_ = -1, other_ = -1;
+};
+// The calling thread runs there from now on, where that is permitted.
+void run_on(int cpu);
+
 // What was asked for, or doubling_counts(most) if nothing was. Throws Refusal for more than there
 // are usable CPUs.
 std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most);

@@ -56,6 +56,18 @@ TEST(ThreadCounts, MoreThanThereAreCpusIsRefused) {
   EXPECT_THROW(thread_counts({1, usable_cpus() + 1}, 1), Refusal);
 }
 
+TEST(CpuPair, IsUndoneAndHasTwoCpusWhereThereAreTwo) {
+  const uint32_t before = usable_cpus();
+  {
+    const CpuPair cpus;
+    if (cpus.here() < 0) GTEST_SKIP() << "nobody tells the CPUs";
+    EXPECT_EQ(cpus.here() == cpus.other(), before == 1);
+    run_on(cpus.other());
+    EXPECT_EQ(usable_cpus(), 1u);
+  }
+  EXPECT_EQ(usable_cpus(), before);
+}
+
 TEST(PlainThreads, EachHasItsSliceAndItsCpuTimeCounts) {
   std::atomic<uint64_t> sum{0};
   std::atomic<int> calls{0};
