@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <exception>
 #include <mutex>
@@ -21,6 +22,26 @@ uint64_t thread_cpu_ns() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
+// Plain words instead of cpu_set_t, which a kernel with more than 1024 CPUs does not fit.
+constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
+constexpr size_t kMostCpus = 1 << 16;
+
+void set_affinity(const std::vector<unsigned long> &words) {
+  // Refused by a sandbox: then threads run where they run.
+  (void)sched_setaffinity(0, words.size() * sizeof(unsigned long),
+                          reinterpret_cast<const cpu_set_t *>(words.data()));
+}
+
+// Empty where nobody tells.
+std::vector<unsigned long> affinity() {
+  std::vector<unsigned long> words(kMostCpus / kWordBits);
+  if (sched_getaffinity(0, words.size() * sizeof(unsigned long),
+                        reinterpret_cast<cpu_set_t *>(words.data())) != 0) {
+    words.clear();
+  }
+  return words;
 }
 
 }  // namespace
@@ -42,22 +63,6 @@ std::vector<uint32_t> doubling_counts(uint32_t most) {
   return counts;
 }
 
-uint32_t usable_cpus() {
-  return std::max(std::thread::hardware_concurrency(), 1u);
-}
-
-// Plain words instead of cpu_set_t, which a kernel with more than 1024 CPUs does not fit.
-namespace {
-constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
-constexpr size_t kMostCpus = 1 << 16;
-
-void set_affinity(const std::vector<unsigned long> &words) {
-  // Refused by a sandbox: then threads run where they run.
-  (void)sched_setaffinity(0, words.size() * sizeof(unsigned long),
-                          reinterpret_cast<const cpu_set_t *>(words.data()));
-}
-}  // namespace
-
 void run_on(int cpu) {
   if (cpu < 0) return;
   const auto bit = static_cast<size_t>(cpu);
@@ -66,13 +71,9 @@ void run_on(int cpu) {
   set_affinity(words);
 }
 
-CpuPair::CpuPair() : before_(kMostCpus / kWordBits) {
+CpuPair::CpuPair() : before_(affinity()) {
   const int here = sched_getcpu();
-  if (here < 0 || sched_getaffinity(0, before_.size() * sizeof(unsigned long),
-                                    reinterpret_cast<cpu_set_t *>(before_.data())) != 0) {
-    before_.clear();
-    return;
-  }
+  if (here < 0 || before_.empty()) return;
   here_ = other_ = here;
   for (size_t cpu = 0; cpu < kMostCpus && other_ == here; ++cpu) {
     if ((before_[cpu / kWordBits] >> (cpu % kWordBits) & 1) != 0) other_ = static_cast<int>(cpu);
@@ -81,6 +82,12 @@ CpuPair::CpuPair() : before_(kMostCpus / kWordBits) {
 
 CpuPair::~CpuPair() {
   if (!before_.empty()) set_affinity(before_);
+}
+
+uint32_t usable_cpus() {
+  uint32_t count = 0;
+  for (const unsigned long word : affinity()) count += static_cast<uint32_t>(std::popcount(word));
+  return count > 0 ? count : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
 std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most) {
