@@ -38,10 +38,11 @@ int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_exten
 
   hpz_job_report own = HPZ_JOB_REPORT_INIT;
   own.first_bad_offset = UINT64_MAX;
-  const VerbCall call = {space->space, its_team, extents, count, known};
+  Team::Call team_call(its_team);
+  const VerbCall call = {space->space, its_team, team_call, extents, count, known};
   const int error = verb(call, own);
   own.error = error;
-  if (report != nullptr && error != -EINVAL) write_info(report, own);
+  if (report != nullptr && error != -EINVAL && error != -ECHILD) write_info(report, own);
   return error;
 }
 
@@ -56,6 +57,10 @@ int hpz_space_direct(const struct hpz_range *ranges, size_t count,
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
   if (known.flags != 0 || known.reserved != 0) return -EINVAL;
   if (known.page_bytes != 0 && !is_page_size(known.page_bytes)) return -EINVAL;
+  // What some CPUs let a program keep in the top byte of a pointer (arm64), no system call accepts.
+  for (size_t i = 0; i < count && ranges != nullptr; ++i) {
+    if (reinterpret_cast<uintptr_t>(ranges[i].base) >> 56 != 0) return -EINVAL;
+  }
   void *const memory = malloc(sizeof(hpz_space));
   if (memory == nullptr) return -ENOMEM;
   auto *const space = new (memory) hpz_space;

@@ -34,7 +34,7 @@ class PartClearer {
   static constexpr size_t kMostParts = 64;
   static constexpr uint64_t kSmall = 64 * 1024;
 
-  static void store(void *self) noexcept;
+  static void store(void *argument) noexcept;
   void flush() noexcept;
   void flush_page_by_page() noexcept;
 

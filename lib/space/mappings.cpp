@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -70,16 +72,14 @@ void SmapsParser::header() noexcept {
   Mapping mapping = {};
   mapping.begin = begin;
   mapping.end = end;
+  mapping.device = pack_dev(dev_major, dev_minor);
   mapping.inode = inode;
   mapping.file_offset = offset;
   mapping.is_writable = permissions[1] == 'w';
   mapping.is_shared = permissions[3] == 's';
-  // Private anonymous huge pages have a file of a mount inside the kernel behind them, whose name
-  // is this. A file of that name in a hugetlbfs that is mounted anywhere has a longer path, unless
-  // it is mounted at the root.
-  const bool is_kernels_own =
-      strcmp(name, "/anon_hugepage (deleted)") == 0 && pack_dev(dev_major, dev_minor) != root_dev_;
-  mapping.is_anonymous = !mapping.is_shared && (inode == 0 || is_kernels_own);
+  // A file system may number a file 0; none has device 0:0.
+  mapping.is_anonymous = !mapping.is_shared && mapping.device == 0 && inode == 0;
+  mapping.may_be_kernels_huge = !mapping.is_shared && strcmp(name, "/anon_hugepage (deleted)") == 0;
   is_inside_ = true;
   if (!out_.push_back(mapping)) has_failed_ = true;
 }
@@ -100,6 +100,7 @@ void SmapsParser::flags() noexcept {
 }
 
 void SmapsParser::line() noexcept {
+  has_lines_ = true;
   line_[length_] = '\0';
   // Fields begin with a capital letter, addresses with a digit or a small one.
   if (line_[0] < 'A' || line_[0] > 'Z') return header();
@@ -122,13 +123,31 @@ void SmapsParser::feed(const char *text, size_t size) noexcept {
   }
 }
 
+void judge_huge_mapping(Mapping &mapping, uint64_t kernels_device) noexcept {
+  if (mapping.may_be_kernels_huge) mapping.is_anonymous = mapping.device == kernels_device;
+}
+
+namespace {
+
+// 0: not told.
+uint64_t kernels_huge_device(uint64_t page_bytes) noexcept {
+  const auto bits = static_cast<unsigned>(__builtin_ctzll(page_bytes));
+  const int fd = memfd_create("hpzero", MFD_CLOEXEC | MFD_HUGETLB | bits << MFD_HUGE_SHIFT);
+  if (fd < 0) return 0;
+  struct stat file;
+  const bool is_told = fstat(fd, &file) == 0;
+  close(fd);
+  return is_told ? pack_dev(major(file.st_dev), minor(file.st_dev)) : 0;
+}
+
+}  // namespace
+
 int read_mappings(uintptr_t lo, uintptr_t hi, Array<Mapping> &out) noexcept {
   out.clear();
-  struct stat root;
-  if (stat("/", &root) != 0) return -errno;
-  const int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+  // Of the thread: "self" is the first thread, and shows nothing once that has ended.
+  const int fd = open("/proc/thread-self/smaps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return -errno;
-  SmapsParser parser(lo, hi, pack_dev(major(root.st_dev), minor(root.st_dev)), out);
+  SmapsParser parser(lo, hi, out);
   int error = 0;
   char buffer[4096];  // no more than a page comes at once
   while (!parser.is_done() && !parser.has_failed()) {
@@ -139,7 +158,13 @@ int read_mappings(uintptr_t lo, uintptr_t hi, Array<Mapping> &out) noexcept {
     parser.feed(buffer, static_cast<size_t>(size));
   }
   close(fd);
-  if (parser.has_failed()) error = -ENOMEM;
+  if (parser.has_failed()) return -ENOMEM;
+  if (error == 0 && !parser.has_lines()) error = -EIO;
+  for (Mapping &mapping : out) {
+    if (mapping.may_be_kernels_huge && mapping.page_bytes != 0) {
+      judge_huge_mapping(mapping, kernels_huge_device(mapping.page_bytes));
+    }
+  }
   return error;
 }
 
@@ -160,7 +185,7 @@ uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept {
   // A space of very many mappings: the first ones tell enough for what are only chunk boundaries.
   constexpr int kMostQueries = 1000;
   uint64_t largest = 0;
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   bool is_answered = fd >= 0;
   for (int i = 0; is_answered && i < kMostQueries && lo < hi; ++i) {
     ProcmapQuery query = {};

@@ -31,7 +31,25 @@ void merge(Array<hpz_extent> &extents) noexcept {
   (void)extents.resize(kept);  // never grows
 }
 
+// In order and apart already, as most lists are: they need no copy.
+bool are_merged(const hpz_extent *extents, size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i) {
+    if (extents[i].len == 0) return false;
+    if (i != 0 && extents[i].offset <= extents[i - 1].offset + extents[i - 1].len) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+MemoryBounds bounds_of(const Array<Piece> &pieces) noexcept {
+  MemoryBounds bounds = {UINTPTR_MAX, 0};
+  for (const Piece &piece : pieces) {
+    bounds.begin = std::min(bounds.begin, address_of(piece.at));
+    bounds.end = std::max(bounds.end, address_of(piece.at) + piece.bytes);
+  }
+  return bounds;
+}
 
 int RangeList::assign(const hpz_range *ranges, size_t count) noexcept {
   if (ranges == nullptr && count != 0) return -EINVAL;
@@ -75,13 +93,19 @@ int RangeList::find(const hpz_extent *extents, size_t count, Array<Piece> &out) 
       return -EINVAL;
     }
   }
-  Array<hpz_extent> wanted;
-  if (!wanted.assign(extents, count)) return -ENOMEM;
-  merge(wanted);
+  Array<hpz_extent> merged;
+  if (!are_merged(extents, count)) {
+    if (!merged.assign(extents, count)) return -ENOMEM;
+    merge(merged);
+    extents = merged.data();
+    count = merged.size();
+  }
 
   out.clear();
+  if (!out.reserve(count)) return -ENOMEM;
   size_t range = 0;  // both lists are in order of offsets
-  for (const hpz_extent &extent : wanted) {
+  for (size_t i = 0; i < count; ++i) {
+    const hpz_extent extent = extents[i];
     uint64_t at = extent.offset;
     const uint64_t end = extent.offset + extent.len;
     while (at < end) {

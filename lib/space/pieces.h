@@ -20,6 +20,11 @@ struct Piece {
   uint64_t offset;  // in the space
 };
 
+struct MemoryBounds {
+  uintptr_t begin, end;  // of all pieces, with what lies between them
+};
+MemoryBounds bounds_of(const Array<Piece> &pieces) noexcept;
+
 // Consecutive bytes of a list of pieces.
 struct Chunk {
   size_t piece;   // the first

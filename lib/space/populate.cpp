@@ -5,45 +5,35 @@
 
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
-#include "lib/team/clock.h"
 
 namespace hpz {
 namespace {
 
-struct Populating {
-  VerbJob *job;
-  uint64_t page_bytes;
-};
-
-TaskOutcome populate_chunk(void *context, size_t index, const Runner &runner) noexcept {
-  const auto &populating = *static_cast<const Populating *>(context);
-  VerbJob &job = *populating.job;
+TaskOutcome populate_chunk(void *context, size_t index) noexcept {
+  auto &job = *static_cast<VerbJob *>(context);
   const Chunk &chunk = job.chunk(index);
   TaskOutcome outcome;
   for_each_part(job.pieces(), chunk, [&](char *at, uint64_t bytes, uint64_t offset) {
-    const TouchResult touched = touch_pages(at, bytes, populating.page_bytes);
+    const TouchResult touched = touch_pages(at, bytes);
     outcome.done_bytes += touched.done_bytes;
     outcome.error = touched.error;
     if (touched.error != 0) outcome.bad_offset = offset + touched.done_bytes;
     return touched.error == 0;
   });
   job.populated.fetch_add(outcome.done_bytes, std::memory_order_relaxed);
-  job.count_locality(index, outcome.done_bytes, runner);
+  job.count_locality(index, outcome.done_bytes);
   return outcome;
 }
 
 }  // namespace
 
 int populate_space(const VerbCall &call, hpz_job_report &report) noexcept {
-  const uint64_t started = monotonic_ns();
   VerbJob job(call, HPZ_VERB_POPULATE);
   int error = job.find_pieces();
   if (error != 0) return error;
-  Populating populating = {&job, job.page_bytes()};
-  error = job.plan(populating.page_bytes);
-  if (error == 0) error = job.plan_placement();
+  error = job.plan(job.page_bytes());
   if (error != 0) return error;
-  return job.execute({populate_chunk, &populating}, started, report);
+  return job.execute({populate_chunk, &job}, report);
 }
 
 }  // namespace hpz

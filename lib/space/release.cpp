@@ -6,12 +6,11 @@
 
 #include <algorithm>
 
-#include "lib/space/checked_mappings.h"
 #include "lib/space/clear_parts.h"
+#include "lib/space/piece_mappings.h"
 #include "lib/space/residency.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
-#include "lib/team/clock.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -29,7 +28,7 @@ int advice_for(const Mapping &mapping) noexcept {
 struct Releasing {
   VerbJob *job;
   const Plan *plan;
-  CheckedMappings mappings;
+  PieceMappings mappings;
 };
 
 struct ReleaseProgress {
@@ -48,10 +47,9 @@ int advise(char *at, uint64_t bytes, int advice) noexcept {
 }
 
 // Part of a page: the rest of it is somebody's.
-bool clear_edge(const Plan &plan, char *at, uint64_t bytes, uint64_t page_bytes,
-                ReleaseProgress &progress) noexcept {
+bool clear_edge(const Plan &plan, char *at, uint64_t bytes, ReleaseProgress &progress) noexcept {
   if (bytes == 0) return true;
-  const TouchResult touched = touch_pages(at, bytes, page_bytes);
+  const TouchResult touched = touch_pages(at, bytes);
   PartClearer clearer(plan.selection.stream, touched.done_bytes);
   if (touched.done_bytes != 0) clearer.add(at, touched.done_bytes);
   const ClearResult cleared = clearer.finish();
@@ -61,35 +59,66 @@ bool clear_edge(const Plan &plan, char *at, uint64_t bytes, uint64_t page_bytes,
   return progress.error == 0;
 }
 
+// Whether the file behind a shared mapping reaches to the end of these pages, by touching the last
+// one, which goes with the others. If it does not: gives back what it has of them.
+bool reaches(char *at, uint64_t bytes, uint64_t page, ReleaseProgress &progress) noexcept {
+  const auto is_there = [&](uint64_t index) {
+    return touch_pages(at + index * page, 1).error == 0;
+  };
+  uint64_t there = 0, missing = bytes / page;  // pages before `there` are, `missing` is not
+  if (is_there(missing - 1)) return true;
+  for (--missing; there < missing;) {
+    const uint64_t middle = there + (missing - there) / 2;
+    if (is_there(middle)) {
+      there = middle + 1;
+    } else {
+      missing = middle;
+    }
+  }
+  progress.bad_at = at + missing * page;
+  progress.error = missing != 0 ? advise(at, missing * page, MADV_REMOVE) : 0;
+  if (progress.error == 0) {
+    progress.released += missing * page;
+    progress.error = touch_pages(progress.bad_at, 1).error;
+  } else {
+    progress.bad_at = at;
+  }
+  return false;
+}
+
 bool release_part(const Plan &plan, const Mapping &mapping, char *at, uint64_t bytes,
                   ReleaseProgress &progress) noexcept {
   const uint64_t page = std::max<uint64_t>(mapping.page_bytes, base_page_bytes());
   const auto begin = reinterpret_cast<uintptr_t>(at);
   const uint64_t head = std::min<uint64_t>((0 - begin) & (page - 1), bytes);
   const uint64_t body = (bytes - head) & ~(page - 1);
-  if (!clear_edge(plan, at, head, page, progress)) return false;
+  if (!clear_edge(plan, at, head, progress)) return false;
   if (body != 0) {
+    // Past the end of its file a hole is punched as well, and reading is a signal as before.
+    if (mapping.is_shared && !reaches(at + head, body, page, progress)) return false;
     progress.error = advise(at + head, body, advice_for(mapping));
     progress.bad_at = at + head;
     if (progress.error != 0) return false;
     progress.released += body;
   }
-  return clear_edge(plan, at + head + body, bytes - head - body, page, progress);
+  return clear_edge(plan, at + head + body, bytes - head - body, progress);
 }
 
-TaskOutcome release_chunk(void *context, size_t index, const Runner &runner) noexcept {
+TaskOutcome release_chunk(void *context, size_t index) noexcept {
   const auto &releasing = *static_cast<const Releasing *>(context);
   VerbJob &job = *releasing.job;
   ReleaseProgress progress;
   for_each_part(job.pieces(), job.chunk(index), [&](char *at, uint64_t bytes, uint64_t) {
     return releasing.mappings.for_each_mapping(
         at, bytes, [&](const Mapping *mapping, char *where, uint64_t in_mapping) {
+          // They were all there when the job began.
+          if (mapping == nullptr) return false;
           return release_part(*releasing.plan, *mapping, where, in_mapping, progress);
         });
   });
   job.cleared.fetch_add(progress.cleared, std::memory_order_relaxed);
   job.skipped.fetch_add(progress.released, std::memory_order_relaxed);
-  if (progress.cleared != 0) job.count_locality(index, progress.cleared, runner);
+  if (progress.cleared != 0) job.count_locality(index, progress.cleared);
   TaskOutcome outcome = {progress.cleared + progress.released, progress.error, kNoOffset};
   if (progress.error != 0) outcome.bad_offset = job.offset_of(index, progress.bad_at);
   return outcome;
@@ -98,20 +127,20 @@ TaskOutcome release_chunk(void *context, size_t index, const Runner &runner) noe
 }  // namespace
 
 int release_space(const VerbCall &call, hpz_job_report &report) noexcept {
-  const uint64_t started = monotonic_ns();
   VerbJob job(call, HPZ_VERB_RELEASE);
   Releasing releasing = {&job, settled_plan(), {}};
   if (releasing.plan == nullptr) return -ENOMEM;
   int error = job.find_pieces();
   if (error != 0) return error;
   // Without knowing what is mapped nothing is exact.
-  if (!releasing.mappings.read(job.pieces())) return -EOPNOTSUPP;
+  error = releasing.mappings.read(job.pieces());
+  if (error != 0) return error == -ENOMEM ? error : -EOPNOTSUPP;
   MappingCheck check = releasing.mappings.check(job.pieces());
   for (const Piece &piece : job.pieces()) {
     if (check.error != 0) break;
     releasing.mappings.for_each_mapping(
         piece.at, piece.bytes, [&](const Mapping *mapping, const char *at, uint64_t) {
-          if (advice_for(*mapping) != 0) return true;
+          if (mapping != nullptr && advice_for(*mapping) != 0) return true;
           check = {-EOPNOTSUPP, piece.offset + static_cast<uint64_t>(at - piece.at)};
           return false;
         });
@@ -122,7 +151,7 @@ int release_space(const VerbCall &call, hpz_job_report &report) noexcept {
   }
   error = job.plan(job.page_bytes());
   if (error != 0) return error;
-  return job.execute({release_chunk, &releasing}, started, report);
+  return job.execute({release_chunk, &releasing}, report);
 }
 
 }  // namespace hpz

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
-#include "lib/space/checked_mappings.h"
 #include "lib/space/clear_parts.h"
+#include "lib/space/piece_mappings.h"
 #include "lib/space/residency.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
-#include "lib/team/clock.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -26,7 +25,7 @@ bool is_provable(const Mapping &mapping, const Residency &residency) noexcept {
 struct Resetting {
   VerbJob *job;
   const Plan *plan;
-  CheckedMappings mappings;
+  PieceMappings mappings;
   Residency residency;
 };
 
@@ -45,7 +44,7 @@ class ChunkReset {
           if (mapping != nullptr && is_provable(*mapping, resetting_.residency)) {
             return clear_dirty(*mapping, where, in_mapping);
           }
-          return touch_and_clear(where, in_mapping, mapping != nullptr ? mapping->page_bytes : 0);
+          return touch_and_clear(where, in_mapping);
         });
   }
 
@@ -66,29 +65,30 @@ class ChunkReset {
     const auto begin = reinterpret_cast<uintptr_t>(at);
     const uintptr_t end = begin + bytes;
     const uintptr_t last = (end + (page - 1)) & ~(page - 1);
-    for (uintptr_t here = begin & ~(page - 1); here < last;) {
+    DirtyRuns runs(resetting_.residency, begin & ~(page - 1), last);
+    for (uintptr_t here = begin; here < end;) {
       DirtyRun run;
-      if (resetting_.residency.next_dirty(here, last, run) != 0) {
-        run = {here, last, false};  // nothing is proven
-      }
-      const uintptr_t dirty = std::clamp(run.begin, begin, end);
-      const uintptr_t clean = std::clamp(run.end, begin, end);
-      skipped_ += dirty - std::max(here, begin);
+      if (runs.next(run) != 0) run = {here, last, false};  // nothing is proven
+      const uintptr_t dirty = std::clamp(run.begin, here, end);
+      const uintptr_t clean = std::clamp(run.end, here, end);
+      skipped_ += dirty - here;
       if (clean > dirty) {
         char *const where = at + (dirty - begin);
-        if (!(run.is_resident ? clearer_.add(where, clean - dirty)
-                              : touch_and_clear(where, clean - dirty, mapping.page_bytes))) {
+        // A resident private huge page may be one that fork shares: its copy may not be had.
+        const bool is_safe = run.is_resident && !mapping.is_hugetlb;
+        if (!(is_safe ? clearer_.add(where, clean - dirty)
+                      : touch_and_clear(where, clean - dirty))) {
           return false;
         }
       }
-      here = run.end;
+      here = clean;
     }
     return true;
   }
 
   // A store to what is not resident may be a signal: past the end of a file, a shortage, poison.
-  bool touch_and_clear(char *at, uint64_t bytes, uint64_t page_bytes) noexcept {
-    const TouchResult touched = touch_pages(at, bytes, page_bytes);
+  bool touch_and_clear(char *at, uint64_t bytes) noexcept {
+    const TouchResult touched = touch_pages(at, bytes);
     if (touched.error != 0) {
       error_ = touched.error;
       bad_at_ = at + touched.done_bytes;
@@ -104,7 +104,7 @@ class ChunkReset {
   const char *bad_at_ = nullptr;
 };
 
-TaskOutcome reset_chunk(void *context, size_t index, const Runner &runner) noexcept {
+TaskOutcome reset_chunk(void *context, size_t index) noexcept {
   const auto &resetting = *static_cast<const Resetting *>(context);
   VerbJob &job = *resetting.job;
   ChunkReset chunk(resetting, index);
@@ -113,7 +113,7 @@ TaskOutcome reset_chunk(void *context, size_t index, const Runner &runner) noexc
   const ClearResult cleared = chunk.finish();
   job.cleared.fetch_add(cleared.done_bytes, std::memory_order_relaxed);
   job.skipped.fetch_add(chunk.skipped(), std::memory_order_relaxed);
-  if (cleared.done_bytes != 0) job.count_locality(index, cleared.done_bytes, runner);
+  if (cleared.done_bytes != 0) job.count_locality(index, cleared.done_bytes);
   TaskOutcome outcome = {cleared.done_bytes + chunk.skipped(), cleared.error, kNoOffset};
   if (cleared.error != 0) outcome.bad_offset = job.offset_of(index, cleared.bad_at);
   return outcome;
@@ -122,13 +122,12 @@ TaskOutcome reset_chunk(void *context, size_t index, const Runner &runner) noexc
 }  // namespace
 
 int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
-  const uint64_t started = monotonic_ns();
   VerbJob job(call, HPZ_VERB_RESET);
   Resetting resetting = {&job, settled_plan(), {}, {}};
   if (resetting.plan == nullptr) return -ENOMEM;
   int error = job.find_pieces();
   if (error != 0) return error;
-  if (resetting.mappings.read(job.pieces())) {
+  if (resetting.mappings.read(job.pieces()) == 0) {
     const MappingCheck check = resetting.mappings.check(job.pieces());
     if (check.error != 0) {
       report.first_bad_offset = check.bad_offset;
@@ -138,7 +137,7 @@ int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
   error = job.split_touch_window();
   if (error == 0) error = job.plan(job.page_bytes());
   if (error != 0) return error;
-  return job.execute({reset_chunk, &resetting}, started, report);
+  return job.execute({reset_chunk, &resetting}, report);
 }
 
 }  // namespace hpz

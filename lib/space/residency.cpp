@@ -12,13 +12,10 @@ namespace {
 constexpr uint64_t kPresent = uint64_t{1} << 63;
 constexpr uint64_t kGuard = uint64_t{1} << 58;
 
-// struct pm_scan_arg and struct page_region of linux/fs.h, which headers before 6.7 do not have.
+// struct pm_scan_arg of linux/fs.h, which headers before 6.7 do not have.
 struct ScanArgument {
   uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
   uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-struct PageRegion {
-  uint64_t start, end, categories;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
 constexpr uint64_t kIsPresent = 1 << 3, kIsSwapped = 1 << 4, kIsPfnZero = 1 << 5;
@@ -39,74 +36,100 @@ PageProof judge_entry(uint64_t entry) noexcept {
   return (entry & ~kHarmless) == 0 ? PageProof::kZero : PageProof::kElsewhere;
 }
 
-Residency::Residency() noexcept : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
+// Of the thread: "self" is the first thread, and shows nothing once that has ended.
+Residency::Residency() noexcept : fd_(open("/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC)) {
   if (fd_ < 0) return;
-  DirtyRun run;
   const uintptr_t page = reinterpret_cast<uintptr_t>(this) & ~(base_page_bytes() - 1);
-  can_scan_ = scan(page, page + base_page_bytes(), run) == 0 && run.is_resident;
+  ScanArgument argument = {};
+  argument.size = sizeof argument;
+  argument.start = page;
+  argument.end = page + base_page_bytes();
+  argument.category_anyof_mask = kIsPresent;
+  argument.return_mask = kIsPresent;
+  uint64_t region[3] = {};
+  argument.vec = reinterpret_cast<uintptr_t>(region);
+  argument.vec_len = 1;
+  can_scan_ = ioctl(fd_, kPagemapScan, &argument) == 1;
 }
 
 Residency::~Residency() {
   if (fd_ >= 0) close(fd_);
 }
 
-int Residency::scan(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept {
-  PageRegion region = {};
-  // One region at a time; runs of the zero page are stepped over.
-  while (at < end) {
-    ScanArgument argument = {};
-    argument.size = sizeof argument;
-    argument.start = at;
-    argument.end = end;
-    argument.vec = reinterpret_cast<uintptr_t>(&region);
-    argument.vec_len = 1;
-    argument.category_anyof_mask = kIsPresent | kIsSwapped;
-    argument.return_mask = kIsPresent | kIsSwapped | kIsPfnZero;
-    const int found = ioctl(fd_, kPagemapScan, &argument);
-    if (found < 0 && errno == EINTR) continue;
-    if (found < 0) return -errno;
-    if (found == 0) break;
-    if ((region.categories & kIsPfnZero) == 0) {
-      out = {region.start, region.end, (region.categories & kIsPresent) != 0};
+int DirtyRuns::next(DirtyRun &out) noexcept {
+  return can_scan_ ? next_region(out) : next_of_entries(out);
+}
+
+int DirtyRuns::fill_regions() noexcept {
+  ScanArgument argument = {};
+  argument.size = sizeof argument;
+  argument.start = at_;
+  argument.end = end_;
+  argument.vec = reinterpret_cast<uintptr_t>(buffer_.regions);
+  argument.vec_len = kRegions;
+  argument.category_anyof_mask = kIsPresent | kIsSwapped;
+  argument.return_mask = kIsPresent | kIsSwapped | kIsPfnZero;
+  int found;
+  do found = ioctl(fd_, kPagemapScan, &argument);
+  while (found < 0 && errno == EINTR);
+  if (found < 0) return -errno;
+  next_ = 0;
+  held_ = static_cast<size_t>(found);
+  // A full buffer may end before the walk does.
+  at_ = held_ == kRegions ? buffer_.regions[held_ - 1].end : end_;
+  return 0;
+}
+
+int DirtyRuns::next_region(DirtyRun &out) noexcept {
+  for (;;) {
+    while (next_ < held_) {
+      const Region &region = buffer_.regions[next_++];
+      if ((region.categories & kIsPfnZero) != 0) continue;
+      out = {region.begin, region.end, (region.categories & kIsPresent) != 0};
       return 0;
     }
-    at = region.end;
+    if (at_ >= end_) break;
+    if (const int error = fill_regions(); error != 0) return error;
   }
-  out = {end, end, false};
+  out = {end_, end_, false};
   return 0;
 }
 
-int Residency::read_entries(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept {
+// Entries of the pages from at_ on, which it leaves where it is.
+int DirtyRuns::fill_entries() noexcept {
   const uintptr_t page = base_page_bytes();
-  uint64_t entries[512];
-  out = {end, end, false};
-  bool is_open = false;
-  for (; at < end;) {
-    uintptr_t wanted = (end - at) / page;
-    if (wanted > sizeof entries / sizeof entries[0]) wanted = sizeof entries / sizeof entries[0];
-    const ssize_t size = pread(fd_, entries, wanted * sizeof entries[0],
-                               static_cast<off_t>(at / page * sizeof entries[0]));
-    if (size < 0 && errno == EINTR) continue;
-    if (size < static_cast<ssize_t>(sizeof entries[0])) return size < 0 ? -errno : -EIO;
-    const size_t count = static_cast<size_t>(size) / sizeof entries[0];
-    for (size_t i = 0; i < count; ++i, at += page) {
-      const PageProof proof = judge_entry(entries[i]);
-      const bool is_resident = proof == PageProof::kResident;
-      if (is_open && (proof == PageProof::kZero || is_resident != out.is_resident)) {
-        out.end = at;
-        return 0;
-      }
-      if (!is_open && proof != PageProof::kZero) {
-        out = {at, end, is_resident};
-        is_open = true;
-      }
+  const uintptr_t left = (end_ - at_) / page;
+  const size_t wanted = left < kEntries ? left : kEntries;
+  ssize_t size;
+  do {
+    size = pread(fd_, buffer_.entries, wanted * sizeof(uint64_t),
+                 static_cast<off_t>(at_ / page * sizeof(uint64_t)));
+  } while (size < 0 && errno == EINTR);
+  if (size < static_cast<ssize_t>(sizeof(uint64_t))) return size < 0 ? -errno : -EIO;
+  next_ = 0;
+  held_ = static_cast<size_t>(size) / sizeof(uint64_t);
+  return 0;
+}
+
+int DirtyRuns::next_of_entries(DirtyRun &out) noexcept {
+  const uintptr_t page = base_page_bytes();
+  out = {end_, end_, false};
+  for (bool is_open = false; at_ < end_; at_ += page, ++next_) {
+    if (next_ == held_) {
+      if (const int error = fill_entries(); error != 0) return error;
+    }
+    const PageProof proof = judge_entry(buffer_.entries[next_]);
+    const bool is_resident = proof == PageProof::kResident;
+    if (is_open && (proof == PageProof::kZero || is_resident != out.is_resident)) {
+      out.end = at_;
+      return 0;
+    }
+    if (!is_open && proof != PageProof::kZero) {
+      out = {at_, end_, is_resident};
+      is_open = true;
     }
   }
   return 0;
-}
-
-int Residency::next_dirty(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept {
-  return can_scan_ ? scan(at, end, out) : read_entries(at, end, out);
 }
 
 bool Residency::is_guard(uintptr_t page) const noexcept {

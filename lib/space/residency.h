@@ -15,7 +15,7 @@ struct DirtyRun {
   bool is_resident;      // false: swapped, poisoned, under migration: look before you touch
 };
 
-// Open on /proc/self/pagemap. One object may be used by several threads.
+// Open on the process's pagemap. One object may be used by several threads.
 class Residency {
  public:
   Residency() noexcept;
@@ -26,20 +26,50 @@ class Residency {
   bool can_prove() const noexcept { return fd_ >= 0; }
   // Whether PAGEMAP_SCAN is there: it alone tells huge pages of hugetlb and the zero page.
   bool can_scan() const noexcept { return can_scan_; }
-
-  // The next run in [at, end), both page boundaries; none: out.begin == out.end == end. 0, or a
-  // negative errno value: nothing is proven.
-  int next_dirty(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept;
+  int fd() const noexcept { return fd_; }
 
   // Whether the page is a guard page (MADV_GUARD_INSTALL): an access is a fault.
   bool is_guard(uintptr_t page) const noexcept;
 
  private:
-  int scan(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept;
-  int read_entries(uintptr_t at, uintptr_t end, DirtyRun &out) const noexcept;
-
   int fd_;
   bool can_scan_ = false;
+};
+
+// The dirty runs of [begin, end), both page boundaries, in order.
+class DirtyRuns {
+ public:
+  DirtyRuns(const Residency &residency, uintptr_t begin, uintptr_t end) noexcept
+      : fd_(residency.fd()), can_scan_(residency.can_scan()), at_(begin), end_(end) {}
+
+  // The next one; none: out.begin == out.end == end. 0, or a negative errno value: nothing is
+  // proven of what follows the run before.
+  int next(DirtyRun &out) noexcept;
+
+ private:
+  // struct page_region of linux/fs.h, which headers before 6.7 do not have.
+  struct Region {
+    uint64_t begin, end, categories;
+  };
+  // Scattered pages are a run each, and a system call for each would take longer than to clear it.
+  static constexpr size_t kRegions = 256;
+  static constexpr size_t kEntries = 512;
+  union Buffer {
+    Region regions[kRegions];
+    uint64_t entries[kEntries];
+  };
+
+  int next_region(DirtyRun &out) noexcept;
+  int next_of_entries(DirtyRun &out) noexcept;
+  int fill_regions() noexcept;
+  int fill_entries() noexcept;
+
+  const int fd_;
+  const bool can_scan_;
+  uintptr_t at_;  // what lies before is told, or in the buffer
+  const uintptr_t end_;
+  size_t next_ = 0, held_ = 0;  // in the buffer
+  Buffer buffer_;
 };
 
 // What an entry of /proc/self/pagemap says (Linux: Documentation/admin-guide/mm/pagemap.rst).

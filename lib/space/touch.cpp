@@ -43,27 +43,31 @@ int touch_word(uintptr_t at) noexcept {
   }
 }
 
-// 0: not asked yet, 1: no, 2: yes.
-constinit std::atomic<int> g_has_populate{0};
+enum Answer : int { kUnknown, kNo, kYes };
+constinit std::atomic<Answer> g_has_populate{kUnknown};
 
-bool try_populate() noexcept {
+// kUnknown: it cannot be found out now, which says nothing about later.
+Answer try_populate() noexcept {
   const size_t page = base_page_bytes();
   void *const probe =
       mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (probe == MAP_FAILED) return false;
-  bool works = madvise(probe, page, kPopulateWrite) == 0;
+  if (probe == MAP_FAILED) return kUnknown;
+  Answer answer = kYes;
   unsigned char is_resident = 0;
-  // Emulators take unknown advice, and do nothing.
-  if (works && mincore(probe, page, &is_resident) == 0) works = (is_resident & 1) != 0;
+  if (madvise(probe, page, kPopulateWrite) != 0) {
+    answer = errno == EINVAL || errno == ENOSYS ? kNo : kUnknown;
+  } else if (mincore(probe, page, &is_resident) == 0 && (is_resident & 1) == 0) {
+    answer = kNo;  // emulators take unknown advice, and do nothing
+  }
   munmap(probe, page);
-  return works;
+  return answer;
 }
 
 // Whether the file behind the mapping is known to hold this address's byte.
 bool is_within_file(const Mapping &mapping, uintptr_t at) noexcept {
   char path[64];
-  snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", static_cast<long>(mapping.begin),
-           static_cast<long>(mapping.end));
+  (void)snprintf(path, sizeof path, "/proc/thread-self/map_files/%lx-%lx",
+                 static_cast<long>(mapping.begin), static_cast<long>(mapping.end));
   struct stat file;
   if (stat(path, &file) != 0) return false;  // wants a capability
   return mapping.file_offset + (at - mapping.begin) < static_cast<uint64_t>(file.st_size);
@@ -87,15 +91,15 @@ int explain(int error, uintptr_t at) noexcept {
 }  // namespace
 
 bool has_populate() noexcept {
-  int known = g_has_populate.load(std::memory_order_relaxed);
-  if (known == 0) {
-    known = try_populate() ? 2 : 1;
-    g_has_populate.store(known, std::memory_order_relaxed);
+  Answer answer = g_has_populate.load(std::memory_order_relaxed);
+  if (answer == kUnknown) {
+    answer = try_populate();
+    if (answer != kUnknown) g_has_populate.store(answer, std::memory_order_relaxed);
   }
-  return known == 2;
+  return answer == kYes;
 }
 
-TouchResult touch_pages(char *at, uint64_t bytes, uint64_t page_bytes) noexcept {
+TouchResult touch_pages(const char *at, uint64_t bytes) noexcept {
   const uintptr_t base = base_page_bytes();
   const auto begin = reinterpret_cast<uintptr_t>(at);
   const uintptr_t first = begin & ~(base - 1);
@@ -103,16 +107,25 @@ TouchResult touch_pages(char *at, uint64_t bytes, uint64_t page_bytes) noexcept 
   const bool advises = has_populate();
   if (advises && advise_populate(first, last + 1) == 0) return {bytes, 0};
 
-  // Page by page, to tell exactly how far it goes.
-  const uintptr_t page = page_bytes > base ? page_bytes : base;
+  // To tell exactly how far it goes: by larger blocks, and in the one that fails page by page. By
+  // the system's pages, whatever the mapping's: within a huge one all but the first cost little.
+  constexpr uintptr_t kBlock = uintptr_t{2} << 20;
   for (uintptr_t here = first;;) {
-    const uintptr_t page_last = here | (page - 1);
-    const uintptr_t here_last = page_last < last ? page_last : last;
-    const int error = advises ? advise_populate(here, here_last + 1) : touch_word(here);
-    if (error != 0)
-      return {here > begin ? here - begin : 0, explain(error, here > begin ? here : begin)};
-    if (here_last == last) return {bytes, 0};
-    here = here_last + 1;
+    const uintptr_t block_last = (here | (kBlock - 1)) < last ? here | (kBlock - 1) : last;
+    if (!advises || advise_populate(here, block_last + 1) != 0) {
+      for (uintptr_t page = here;; page += base) {
+        int error = advises ? advise_populate(page, page + base) : touch_word(page);
+        // Some memory that can be stored to takes no advice (memfd_secret).
+        if (error == -EINVAL && advises) error = touch_word(page) == 0 ? 0 : -EINVAL;
+        if (error != 0) {
+          const uintptr_t bad = page > begin ? page : begin;
+          return {bad - begin, explain(error, bad)};
+        }
+        if (page + (base - 1) == block_last) break;
+      }
+    }
+    if (block_last == last) return {bytes, 0};
+    here = block_last + 1;
   }
 }
 

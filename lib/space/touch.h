@@ -14,11 +14,10 @@ struct TouchResult {
   int error = 0;            // 0, or why the page behind them is not, as space.h has it
 };
 
-// Makes the pages of [at, at + bytes) resident and writable, in order. page_bytes: of the mapping,
-// if known (0: the system's): a smaller one costs time on the way that old kernels and errors take.
-TouchResult touch_pages(char *at, uint64_t bytes, uint64_t page_bytes) noexcept;
+// Makes the pages of [at, at + bytes) resident and writable, in order.
+TouchResult touch_pages(const char *at, uint64_t bytes) noexcept;
 
-// Whether MADV_POPULATE_WRITE works here; asked once per process, on a page of its own.
+// Whether MADV_POPULATE_WRITE works here; asked on a page of its own.
 bool has_populate() noexcept;
 
 }  // namespace hpz

@@ -12,7 +12,7 @@
 namespace hpz {
 namespace {
 
-// More chunks than this cost memory (56 bytes each with their samples) and make nothing finer.
+// More chunks than this cost memory (some 120 bytes each with their samples), and time to plan.
 constexpr uint64_t kMostChunks = 1'000'000;
 // Chunks per worker of a small job, so that none of them waits long for the last one.
 constexpr uint64_t kChunksEach = 8;
@@ -24,6 +24,9 @@ uint64_t round_up(uint64_t bytes, uint64_t grain) noexcept {
 }
 
 }  // namespace
+
+VerbJob::VerbJob(const VerbCall &call, hpz_verb verb) noexcept
+    : call_(call), verb_(verb), started_ns_(monotonic_ns()), started_cpu_ns_(thread_cpu_ns()) {}
 
 int VerbJob::find_pieces() noexcept {
   const int error = call_.space.ranges.find(call_.extents, call_.count, pieces_);
@@ -49,14 +52,16 @@ int VerbJob::split_touch_window() noexcept {
 }
 
 uint64_t VerbJob::page_bytes() const noexcept {
-  if (call_.space.page_bytes != 0 || pieces_.empty()) return call_.space.page_bytes;
-  uintptr_t lo = UINTPTR_MAX, hi = 0;
-  for (const Piece &piece : pieces_) {
-    const auto begin = reinterpret_cast<uintptr_t>(piece.at);
-    lo = std::min(lo, begin);
-    hi = std::max(hi, begin + piece.bytes);
+  if (call_.space.page_bytes != 0) return call_.space.page_bytes;
+  // Piece by piece, for what lies between them is somebody else's. The first ones of very many tell
+  // enough for what are only chunk boundaries.
+  constexpr size_t kMostLookups = 100;
+  uint64_t largest = 0;
+  for (size_t i = 0; i < std::min(pieces_.size(), kMostLookups); ++i) {
+    const auto begin = reinterpret_cast<uintptr_t>(pieces_[i].at);
+    largest = std::max(largest, largest_page_bytes(begin, begin + pieces_[i].bytes));
   }
-  return largest_page_bytes(lo, hi);
+  return largest;
 }
 
 uint64_t VerbJob::offset_of(size_t index, const char *at) const noexcept {
@@ -90,6 +95,7 @@ uint64_t VerbJob::chunk_bytes(uint64_t grain) const noexcept {
 }
 
 int VerbJob::plan(uint64_t page_bytes) noexcept {
+  page_bytes_ = page_bytes;
   const uint64_t block = grain(page_bytes);
   const Cut cut = {chunk_bytes(block), block, window_piece_, kMostPieces};
   if (!cut_chunks(pieces_, cut, chunks_) || !tasks_.resize(chunks_.size())) return -ENOMEM;
@@ -97,31 +103,87 @@ int VerbJob::plan(uint64_t page_bytes) noexcept {
     tasks_[i].bytes = chunks_[i].bytes;
     if (chunks_[i].piece == window_piece_) window_chunk_ = i;
   }
-
+  const int error = find_nodes();
   // Where there is one node, nothing is asked any more.
+  if (error != 0 || !has_many_nodes_) return error;
+  if (!nodes_.resize(chunks_.size())) return -ENOMEM;
+  const int32_t here = current_node();
+  for (size_t i = 0; i < chunks_.size(); ++i) place(i, here);
+  return has_policy_ ? choose_policy() : 0;
+}
+
+// Whether there are several nodes, and whether the one that is asked for is among them.
+int VerbJob::find_nodes() noexcept {
+  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
   MemoryPolicy allowed;
   const bool is_told = read_allowed_nodes(allowed) == 0;
-  has_many_nodes_ = is_told ? allowed.count() > 1
-                            : call_.team != nullptr && call_.team->placement().nodes.size() > 1;
-  if (!has_many_nodes_) return 0;
-  if (!nodes_.resize(chunks_.size())) return -ENOMEM;
-  const uint32_t here = index_of_node(Runner().node_id());
-  for (size_t i = 0; i < chunks_.size(); ++i) {
-    ChunkNodes &nodes = nodes_[i];
-    sample(i, nodes);
-    uint32_t best = 0, best_count = 0;
-    for (uint32_t a = 0; a < nodes.known; ++a) {
-      const auto count =
-          static_cast<uint32_t>(std::count(nodes.node, nodes.node + nodes.known, nodes.node[a]));
-      if (count > best_count) {
-        best = a;
-        best_count = count;
-      }
+  if (is_told && node != kNoNode && !allowed.has(node)) return -EINVAL;
+  // A cpuset may allow one node of several; memory may lie on the others all the same.
+  has_many_nodes_ = (is_told && allowed.count() > 1) ||
+                    (call_.team != nullptr && call_.team->placement().nodes.size() > 1);
+  if (!is_told && (has_many_nodes_ || call_.team == nullptr || node != kNoNode)) {
+    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+  }
+  // Asked for once; a thread without a policy of its own has the default one.
+  if (has_many_nodes_ && read_thread_policy(own_) != 0) {
+    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+void VerbJob::place(size_t index, int32_t here) noexcept {
+  ChunkNodes &nodes = nodes_[index];
+  // What populate does to pages that are there costs nothing: it is about those that are not.
+  if (verb_ == HPZ_VERB_POPULATE) return place_absent(index, here);
+  sample(index, nodes);
+  uint32_t best = 0, best_count = 0;
+  for (uint32_t a = 0; a < nodes.known; ++a) {
+    const auto count =
+        static_cast<uint32_t>(std::count(nodes.node, nodes.node + nodes.known, nodes.node[a]));
+    if (count > best_count) {
+      best = a;
+      best_count = count;
     }
-    tasks_[i].node = best_count != 0 ? index_of_node(nodes.node[best]) : here;
-    // What is not there yet comes to lie where it is first touched: not stolen, it lies where the
-    // calling thread's own touch would have put it.
-    tasks_[i].bound = best_count == 0 && nodes.absent != 0;
+  }
+  if (best_count != 0) {
+    tasks_[index].node = index_of_node(nodes.node[best]);
+  } else if (nodes.absent != 0) {
+    place_absent(index, here);
+  } else {
+    tasks_[index].node = index_of_node(here);
+  }
+}
+
+// Who touches such a page first decides where it lies, but for the policies: the mapping's, else
+// the calling thread's, which the workers take on.
+void VerbJob::place_absent(size_t index, int32_t here) noexcept {
+  has_policy_ = true;
+  Task &task = tasks_[index];
+  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  task.bound = true;
+  if (node != kNoNode) {
+    task.node = index_of_node(node);
+    return;
+  }
+  MemoryPolicy mapping;
+  const char *const at = pieces_[chunks_[index].piece].at + chunks_[index].skip;
+  const bool has_own = read_mapping_policy(at, mapping) == 0 && !mapping.is_default();
+  const MemoryPolicy &policy = has_own ? mapping : own_;
+  task.bound = !policy.is_interleaved();
+  const bool is_here = policy.is_default() || policy.has(here) || policy.first_node() == kNoNode;
+  task.node = index_of_node(is_here ? here : policy.first_node());
+}
+
+// Of the threads that work on a job with absent pages.
+int VerbJob::choose_policy() noexcept {
+  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  if (node == kNoNode) {
+    policy_ = own_.is_default() ? MemoryPolicy::prefer(current_node()) : own_;
+  } else if (page_bytes_ >= kHugePageBytes) {
+    policy_ = MemoryPolicy::bind_to(node);
+  } else {
+    // Bound to a full node, ordinary pages would call the kernel's OOM killer, not return an error.
+    policy_ = MemoryPolicy::prefer(node);
   }
   return 0;
 }
@@ -160,46 +222,6 @@ uint32_t VerbJob::index_of_node(int32_t id) const noexcept {
   return 0;  // a node that came later: anybody may do it
 }
 
-int VerbJob::plan_placement() noexcept {
-  const int32_t node = call_.options.node;
-  MemoryPolicy allowed, own;
-  const bool is_told = read_allowed_nodes(allowed) == 0;
-  if (node >= 0 && is_told && !allowed.has(node)) return -EINVAL;
-  if (!has_many_nodes_) return 0;
-
-  const int32_t here = Runner().node_id();
-  const auto place_on = [&](size_t task, int32_t id) {
-    tasks_[task].node = index_of_node(id);
-    tasks_[task].bound = true;
-  };
-  if (node >= 0) {
-    policy_ = MemoryPolicy::bind_to(node);
-    has_policy_ = true;
-    for (size_t i = 0; i < tasks_.size(); ++i) place_on(i, node);
-    return 0;
-  }
-  if (read_thread_policy(own) != 0) {
-    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
-  }
-  // Workers have a policy of their own: they take on the caller's, or its node. A mapping's policy
-  // stands above both.
-  policy_ = own.is_default() ? MemoryPolicy::prefer(here) : own;
-  has_policy_ = true;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    MemoryPolicy mapping;
-    const char *const at = pieces_[chunks_[i].piece].at + chunks_[i].skip;
-    const bool has_own = read_mapping_policy(at, mapping) == 0 && !mapping.is_default();
-    const MemoryPolicy &policy = has_own ? mapping : own;
-    const int32_t only = policy.is_default() ? here : policy.only_node();
-    if (only >= 0) {
-      place_on(i, only);
-    } else {
-      tasks_[i].bound = false;  // interleaved: whoever touches it
-    }
-  }
-  return 0;
-}
-
 void VerbJob::enter_with_policy(void *job, Runner &runner) noexcept {
   auto &self = *static_cast<VerbJob *>(job);
   if (!self.has_policy_) return;
@@ -214,7 +236,7 @@ void VerbJob::leave_with_policy(void *, Runner &runner) noexcept {
   if (runner.has_changed_policy) set_thread_policy(runner.policy_before);
 }
 
-void VerbJob::count_locality(size_t index, uint64_t bytes, const Runner &runner) noexcept {
+void VerbJob::count_locality(size_t index, uint64_t bytes) noexcept {
   if (bytes == 0) return;
   if (!has_many_nodes_) {
     local_.fetch_add(bytes, std::memory_order_relaxed);
@@ -233,19 +255,19 @@ void VerbJob::count_locality(size_t index, uint64_t bytes, const Runner &runner)
     flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
   }
   const auto local_samples =
-      static_cast<uint64_t>(std::count(nodes.node, nodes.node + nodes.known, runner.node_id()));
+      static_cast<uint64_t>(std::count(nodes.node, nodes.node + nodes.known, current_node()));
   const uint64_t local =
       bytes / nodes.known * local_samples + bytes % nodes.known * local_samples / nodes.known;
   local_.fetch_add(local, std::memory_order_relaxed);
   remote_.fetch_add(bytes - local, std::memory_order_relaxed);
 }
 
-TaskOutcome VerbJob::run_task(void *job, size_t index, const Runner &runner) noexcept {
+TaskOutcome VerbJob::run_task(void *job, size_t index) noexcept {
   auto &self = *static_cast<VerbJob *>(job);
-  return self.work_.run(self.work_.context, index, runner);
+  return self.work_.run(self.work_.context, index);
 }
 
-int VerbJob::execute(const Work &work, uint64_t started_ns, hpz_job_report &report) noexcept {
+int VerbJob::execute(const Work &work, hpz_job_report &report) noexcept {
   work_ = work;
   const hpz_job_options &options = call_.options;
   Job job = {};
@@ -257,6 +279,7 @@ int VerbJob::execute(const Work &work, uint64_t started_ns, hpz_job_report &repo
   job.total_bytes = total_;
   job.last_task = std::min(window_chunk_, tasks_.size());
   job.verb = verb_;
+  job.is_huge = page_bytes_ >= kHugePageBytes;
   job.threads = options.threads;
   job.progress = options.progress;
   job.user = options.user;
@@ -264,19 +287,15 @@ int VerbJob::execute(const Work &work, uint64_t started_ns, hpz_job_report &repo
   job.deadline_ns = options.deadline_ns;
 
   JobResult result;
-  if (call_.team == nullptr) {
-    run_alone(job, result);
-  } else if (const int error = call_.team->run(job, result); error != 0) {
-    result.error = error;
-  }
+  if (const int error = call_.team_call.run(job, result); error != 0) result.error = error;
   report.done_bytes = result.done_bytes;
   report.cleared_bytes = cleared.load(std::memory_order_relaxed);
   report.populated_bytes = populated.load(std::memory_order_relaxed);
   report.skipped_bytes = skipped.load(std::memory_order_relaxed);
   report.local_bytes = local_.load(std::memory_order_relaxed);
   report.remote_bytes = remote_.load(std::memory_order_relaxed);
-  report.wall_ns = monotonic_ns() - started_ns;
-  report.cpu_ns = result.cpu_ns;
+  report.wall_ns = monotonic_ns() - started_ns_;
+  report.cpu_ns = result.cpu_ns + (thread_cpu_ns() - started_cpu_ns_);
   report.first_bad_offset = result.bad_offset;
   report.error = result.error;
   report.threads = result.threads;

@@ -7,7 +7,6 @@
 
 #include "lib/space/clear_parts.h"
 #include "lib/space/space.h"
-#include "lib/team/clock.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -18,7 +17,7 @@ struct Zeroing {
   const Plan *plan;
 };
 
-TaskOutcome zero_chunk(void *context, size_t index, const Runner &runner) noexcept {
+TaskOutcome zero_chunk(void *context, size_t index) noexcept {
   const auto &zeroing = *static_cast<const Zeroing *>(context);
   VerbJob &job = *zeroing.job;
   const Chunk &chunk = job.chunk(index);
@@ -28,7 +27,7 @@ TaskOutcome zero_chunk(void *context, size_t index, const Runner &runner) noexce
                 [&](char *at, uint64_t bytes, uint64_t) { return clearer.add(at, bytes); });
   const ClearResult cleared = clearer.finish();
   job.cleared.fetch_add(cleared.done_bytes, std::memory_order_relaxed);
-  job.count_locality(index, cleared.done_bytes, runner);
+  job.count_locality(index, cleared.done_bytes);
   TaskOutcome outcome = {cleared.done_bytes, cleared.error, kNoOffset};
   if (cleared.error != 0) outcome.bad_offset = job.offset_of(index, cleared.bad_at);
   return outcome;
@@ -37,7 +36,6 @@ TaskOutcome zero_chunk(void *context, size_t index, const Runner &runner) noexce
 }  // namespace
 
 int zero_space(const VerbCall &call, hpz_job_report &report) noexcept {
-  const uint64_t started = monotonic_ns();
   VerbJob job(call, HPZ_VERB_ZERO);
   const Zeroing zeroing = {&job, settled_plan()};
   if (zeroing.plan == nullptr) return -ENOMEM;
@@ -47,7 +45,7 @@ int zero_space(const VerbCall &call, hpz_job_report &report) noexcept {
   // by the first of them.
   if (error == 0) error = job.plan(std::min(call.space.page_bytes, kHugePageBytes));
   if (error != 0) return error;
-  return job.execute({zero_chunk, const_cast<Zeroing *>(&zeroing)}, started, report);
+  return job.execute({zero_chunk, const_cast<Zeroing *>(&zeroing)}, report);
 }
 
 }  // namespace hpz

@@ -16,12 +16,27 @@ namespace hpz {
 namespace {
 
 struct Scope {
+  // What a host that leaves a job by siglongjmp, which it must not, leaves behind on the stack is
+  // not looked at.
+  static constexpr uint64_t kAlive = 0x68707a65726f2121;
+  uint64_t is_alive;
   const MemorySpan *spans;
   size_t count;
   Fault fault;
   Scope *outer;
   jmp_buf resume;
 };
+
+// A fault that the kernel tells of because of what this thread just did. (BUS_MCEERR_AO, for one,
+// is news about a page that nobody has touched yet: the host's.)
+bool is_of_a_store(const siginfo_t &info) noexcept {
+  if (info.si_signo == SIGBUS) {
+    return info.si_code == BUS_ADRERR || info.si_code == BUS_OBJERR ||
+           info.si_code == BUS_MCEERR_AR;
+  }
+  return info.si_signo == SIGSEGV && (info.si_code == SEGV_MAPERR || info.si_code == SEGV_ACCERR ||
+                                      info.si_code == SEGV_PKUERR);
+}
 
 // initial-exec: the handler's first look at it, in any thread, must not allocate, which the
 // general model of a shared library does.
@@ -34,7 +49,8 @@ constinit thread_local Scope *t_scope [[gnu::tls_model("initial-exec")]] = nullp
 bool touches(const Scope &scope, uintptr_t begin, uintptr_t bytes) noexcept {
   for (size_t i = 0; i < scope.count; ++i) {
     const auto span = reinterpret_cast<uintptr_t>(scope.spans[i].begin);
-    if (begin < span + scope.spans[i].bytes && span < begin + bytes) return true;
+    // By differences: an end may wrap.
+    if (begin - span < scope.spans[i].bytes || span - begin < bytes) return true;
   }
   return false;
 }
@@ -44,6 +60,7 @@ bool touches(const Scope &scope, uintptr_t begin, uintptr_t bytes) noexcept {
 Fault run_claimable(const MemorySpan *spans, size_t count, void (*function)(void *),
                     void *argument) noexcept {
   Scope scope;
+  scope.is_alive = Scope::kAlive;
   scope.spans = spans;
   scope.count = count;
   scope.fault = {};
@@ -56,6 +73,7 @@ Fault run_claimable(const MemorySpan *spans, size_t count, void (*function)(void
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   t_scope = self->outer;
+  self->is_alive = 0;
   return self->fault;
 }
 
@@ -66,8 +84,7 @@ extern "C" int hpz_fault_claim(const void *info, void *ucontext) noexcept {
   const auto *const signal = static_cast<const siginfo_t *>(info);
   Scope *const scope = t_scope;
   if (signal == nullptr || ucontext == nullptr || scope == nullptr) return 0;
-  // By the kernel, about this instruction; not sent by somebody.
-  if ((signal->si_signo != SIGBUS && signal->si_signo != SIGSEGV) || signal->si_code <= 0) return 0;
+  if (scope->is_alive != Scope::kAlive || !is_of_a_store(*signal)) return 0;
   const bool is_poison = signal->si_signo == SIGBUS && signal->si_code == BUS_MCEERR_AR;
   auto address = reinterpret_cast<uintptr_t>(signal->si_addr);
   uintptr_t bytes = 1;

@@ -16,14 +16,9 @@
 namespace hpz {
 
 inline constexpr uint64_t kNoOffset = UINT64_MAX;
-inline constexpr int32_t kNoNode = -1;
 
-// Who runs a task.
+// Who runs a task: what enter() changed of the thread, for leave() to put back.
 struct Runner {
-  // The kernel's number of the NUMA node on which the thread is now. Pinned workers know theirs.
-  int32_t node_id() const noexcept;
-  int32_t pinned_to = kNoNode;
-  // What enter() changed of the thread, for leave() to put back.
   bool has_changed_policy = false;
   MemoryPolicy policy_before;
 };
@@ -36,7 +31,7 @@ struct TaskOutcome {
 
 struct Job {
   // Runs task `index`; called by several threads at once, each index at most once.
-  TaskOutcome (*run)(void *context, size_t index, const Runner &runner) noexcept;
+  TaskOutcome (*run)(void *context, size_t index) noexcept;
   // By each thread before its first task and after its last one. May be null.
   void (*enter)(void *context, Runner &runner) noexcept;
   void (*leave)(void *context, Runner &runner) noexcept;
@@ -46,7 +41,8 @@ struct Job {
   uint64_t total_bytes;
   // Run by the calling thread when all others have succeeded; tasks->size(): none.
   size_t last_task;
-  hpz_verb verb;  // whose knee counts
+  hpz_verb verb;  // whose knee counts, by
+  bool is_huge;   // ... whether its pages are huge ones: their faults scale otherwise
 
   uint32_t threads;  // at most so many; 0: up to the knee
   int (*progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
@@ -55,16 +51,14 @@ struct Job {
   uint64_t deadline_ns;
 };
 
+// What a job has come to; of the threads that the team has for it.
 struct JobResult {
   int error = 0;
   uint64_t bad_offset = kNoOffset;  // the lowest that failed
   uint64_t done_bytes = 0;
-  uint64_t cpu_ns = 0;
+  uint64_t cpu_ns = 0;  // of the workers; the calling thread's is its own to measure
   uint32_t threads = 0;
 };
-
-// On the calling thread alone.
-void run_alone(const Job &job, JobResult &result) noexcept;
 
 }  // namespace hpz
 

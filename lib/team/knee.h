@@ -30,6 +30,8 @@ class Climb {
 
   uint32_t limit() const noexcept { return level_; }
   bool is_settled() const noexcept { return phase_ == Phase::kSettled; }
+  // The best level measured so far, where a job that ended early leaves off; 0: none.
+  uint32_t best() const noexcept { return better_; }
 
   // A chunk ended. active: workers on this job and node. True: limit() or is_settled() changed.
   bool chunk_ended(uint64_t now_ns, uint64_t bytes, uint32_t active) noexcept;

@@ -7,8 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lib/team/job.h"
-
 namespace hpz {
 namespace {
 
@@ -33,8 +31,7 @@ MemoryPolicy of_one_node(int mode, int32_t node) noexcept {
 
 }  // namespace
 
-int32_t Runner::node_id() const noexcept {
-  if (pinned_to != kNoNode) return pinned_to;
+int32_t current_node() noexcept {
   unsigned cpu, node;
   return getcpu(&cpu, &node) == 0 ? static_cast<int32_t>(node) : kNoNode;
 }
@@ -65,14 +62,19 @@ uint32_t MemoryPolicy::count() const noexcept {
   return count;
 }
 
-int32_t MemoryPolicy::only_node() const noexcept {
-  if (count() != 1) return -1;
+bool MemoryPolicy::is_interleaved() const noexcept {
+  constexpr int kWeightedInterleave = 6;  // Linux 6.9
+  const int plain_mode = mode & ~MPOL_MODE_FLAGS;
+  return plain_mode == MPOL_INTERLEAVE || plain_mode == kWeightedInterleave;
+}
+
+int32_t MemoryPolicy::first_node() const noexcept {
   int32_t node = 0;
   for (const unsigned long word : nodes) {
     if (word != 0) return node + __builtin_ctzl(word);
     node += static_cast<int32_t>(kWordBits);
   }
-  return -1;
+  return kNoNode;
 }
 
 MemoryPolicy MemoryPolicy::bind_to(int32_t node) noexcept {

@@ -10,6 +10,11 @@
 
 namespace hpz {
 
+inline constexpr int32_t kNoNode = -1;
+
+// The node on which the calling thread is now, by its number; kNoNode: the kernel does not tell.
+int32_t current_node() noexcept;
+
 // The node of each page, by its number, or a negative errno value (-ENOENT: not there yet). Moves
 // nothing, faults nothing in. 0 or a negative errno value.
 int query_page_nodes(void *const *pages, size_t count, int *nodes) noexcept;
@@ -26,8 +31,11 @@ struct MemoryPolicy {
   bool is_default() const noexcept { return mode == 0; }
   bool has(int32_t node) const noexcept;
   uint32_t count() const noexcept;
-  // The one node of the set; -1: none or several.
-  int32_t only_node() const noexcept;
+  // Whether pages are dealt out to the nodes whoever touches them. All other policies ask where the
+  // toucher is, or prefer a node of the set.
+  bool is_interleaved() const noexcept;
+  // The lowest node of the set; kNoNode: none, the toucher's (MPOL_LOCAL, an empty preference).
+  int32_t first_node() const noexcept;
   static MemoryPolicy bind_to(int32_t node) noexcept;  // its memory or none
   static MemoryPolicy prefer(int32_t node) noexcept;   // its memory if it has any
 };

@@ -4,18 +4,21 @@
 #ifndef HPZERO_LIB_TEAM_PROCESS_H
 #define HPZERO_LIB_TEAM_PROCESS_H
 
+#include <stdint.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 namespace hpz {
 
+// The process id, and a mark in a page that the kernel wipes in children: a process that is number
+// 1 of its namespace may have a child that is number 1 of another.
 class ProcessId {
  public:
-  ProcessId() noexcept : pid_(getpid()) {}
-  bool is_current() const noexcept { return pid_ == getpid(); }
+  ProcessId() noexcept;
+  bool is_current() const noexcept;
 
  private:
   pid_t pid_;
+  uint64_t mark_;
 };
 
 }  // namespace hpz

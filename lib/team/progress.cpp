@@ -7,8 +7,12 @@
 
 namespace hpz {
 
-void Progress::run(const Job &job, size_t task, const Runner &runner) noexcept {
-  const TaskOutcome outcome = job.run(job.context, task, runner);
+// initial-exec: the general model would need the dynamic loader's __tls_get_addr.
+constinit thread_local const Callback *Callback::innermost [[gnu::tls_model("initial-exec")]] =
+    nullptr;
+
+void Progress::run(const Job &job, size_t task) noexcept {
+  const TaskOutcome outcome = job.run(job.context, task);
   done_.fetch_add(outcome.done_bytes, std::memory_order_relaxed);
   if (outcome.error != 0) fail(outcome.error, outcome.bad_offset);
 }
@@ -51,6 +55,7 @@ void Progress::report(const Job &job) noexcept {
   const uint64_t done = done_bytes();
   if (done == reported_) return;
   reported_ = done;
+  const Callback callback(*this);
   if (job.progress(job.user, done, job.total_bytes) != 0) stop(-ECANCELED);
 }
 
@@ -62,24 +67,19 @@ void Progress::result(JobResult &out) const noexcept {
   out.cpu_ns = cpu_ns_.load(std::memory_order_relaxed);
 }
 
-void run_alone(const Job &job, JobResult &result) noexcept {
-  Progress progress;
-  const uint64_t cpu_before = thread_cpu_ns();
-  Runner runner;
-  if (job.enter != nullptr) job.enter(job.context, runner);
-  for (size_t task = 0; task < job.tasks->size() && progress.may_go_on(job); ++task) {
-    if (task == job.last_task) continue;
-    progress.run(job, task, runner);
-    progress.report(job);
+// Between tasks the thread is as the host knows it: the callback is the host's.
+void Progress::run_all(const Job &job) noexcept {
+  const auto run_one = [&](size_t task) {
+    Runner runner;
+    if (job.enter != nullptr) job.enter(job.context, runner);
+    run(job, task);
+    if (job.leave != nullptr) job.leave(job.context, runner);
+    report(job);
+  };
+  for (size_t task = 0; task < job.tasks->size() && may_go_on(job); ++task) {
+    if (task != job.last_task) run_one(task);
   }
-  if (job.last_task < job.tasks->size() && progress.may_go_on(job)) {
-    progress.run(job, job.last_task, runner);
-    progress.report(job);
-  }
-  if (job.leave != nullptr) job.leave(job.context, runner);
-  progress.add_cpu(thread_cpu_ns() - cpu_before);
-  progress.result(result);
-  result.threads = 1;
+  if (job.last_task < job.tasks->size() && may_go_on(job)) run_one(job.last_task);
 }
 
 }  // namespace hpz

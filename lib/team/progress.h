@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a job has come to, written by all who work on it.
+// What a job has come to, written by all who work on it; and the job on one thread.
 #ifndef HPZERO_LIB_TEAM_PROGRESS_H
 #define HPZERO_LIB_TEAM_PROGRESS_H
 
@@ -10,6 +10,31 @@
 
 namespace hpz {
 
+class Progress;
+
+// A progress callback that runs on this thread, and those around it.
+class Callback {
+ public:
+  explicit Callback(const Progress &progress) noexcept : progress_(progress), outer_(innermost) {
+    innermost = this;
+  }
+  ~Callback() { innermost = outer_; }
+  Callback(const Callback &) = delete;
+  Callback &operator=(const Callback &) = delete;
+
+  static bool runs_for(const Progress &progress) noexcept {
+    for (const Callback *at = innermost; at != nullptr; at = at->outer_) {
+      if (&at->progress_ == &progress) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Progress &progress_;
+  const Callback *const outer_;
+  static constinit thread_local const Callback *innermost [[gnu::tls_model("initial-exec")]];
+};
+
 class Progress {
  public:
   Progress() noexcept = default;
@@ -17,7 +42,7 @@ class Progress {
   Progress &operator=(const Progress &) = delete;
 
   // Runs the task and takes down how it went; after an error no more tasks should be begun.
-  void run(const Job &job, size_t task, const Runner &runner) noexcept;
+  void run(const Job &job, size_t task) noexcept;
 
   // Whether to begin another task: not after an error, cancel or the deadline.
   bool may_go_on(const Job &job) noexcept;
@@ -28,6 +53,8 @@ class Progress {
   uint64_t done_bytes() const noexcept { return done_.load(std::memory_order_relaxed); }
   // Calls back on the calling thread, if more is done than at the last call.
   void report(const Job &job) noexcept;
+  // Task after task on the calling thread.
+  void run_all(const Job &job) noexcept;
   void result(JobResult &out) const noexcept;
 
  private:

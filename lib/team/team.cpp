@@ -11,7 +11,6 @@
 
 #include "lib/team/clock.h"
 #include "lib/team/mempolicy.h"
-#include "lib/team/progress.h"
 #include "lib/team/quota.h"
 #include "lib/team/thread.h"
 #include "lib/team/topology.h"
@@ -21,7 +20,7 @@ namespace {
 
 // A job of less than this runs on the calling thread: to wake a worker and to be woken by it takes
 // 10 to 50 us, in which one thread clears as much.
-constexpr uint64_t kWorthWaking = 1 << 20;
+constexpr uint64_t kWorthWakingBytes = 1 << 20;
 
 class Lock {
  public:
@@ -78,7 +77,8 @@ struct Team::RunningJob {
     std::atomic<bool> climbs;
   };
 
-  explicit RunningJob(const Job &its_job) noexcept : job(its_job) {}
+  RunningJob(const Job &its_job, Progress &its_progress) noexcept
+      : job(its_job), progress(its_progress) {}
   ~RunningJob() { free(shares); }
   RunningJob(const RunningJob &) = delete;
   RunningJob &operator=(const RunningJob &) = delete;
@@ -94,7 +94,7 @@ struct Team::RunningJob {
   }
 
   const Job &job;
-  Progress progress;
+  Progress &progress;
   TaskQueues queues;
   Share *shares = nullptr;
   FutexWord news{0};  // the calling thread sleeps on it
@@ -102,15 +102,6 @@ struct Team::RunningJob {
   uint32_t active = 0, most_active = 0;
   RunningJob *next = nullptr;
 };
-
-struct Team::Callback {
-  const Team *team;
-  const Callback *outer;
-  static constinit thread_local const Callback *current [[gnu::tls_model("initial-exec")]];
-};
-// initial-exec: the general model would need the dynamic loader's __tls_get_addr.
-constinit thread_local const Team::Callback *Team::Callback::current
-    [[gnu::tls_model("initial-exec")]] = nullptr;
 
 // --- Workers ------------------------------------------------------------------------------------
 
@@ -130,7 +121,12 @@ void Team::work(Worker &worker) noexcept {
       pthread_mutex_unlock(&mutex_);
       serve(*running, worker);
       pthread_mutex_lock(&mutex_);
-      left(*running, worker.node);
+      FutexWord *const news = departed(*running, worker.node);
+      pthread_mutex_unlock(&mutex_);
+      // Perhaps the job is gone by now, and this wakes somebody at that address for nothing once
+      // more, which futexes permit; under the mutex the caller would wake only to wait for it.
+      if (news != nullptr) futex_wake(*news, 1);
+      pthread_mutex_lock(&mutex_);
       continue;
     }
     if (is_closing_ && jobs_ == nullptr) break;
@@ -158,14 +154,13 @@ void Team::serve(RunningJob &running, const Worker &worker) noexcept {
   const RunningJob::Share &share = running.shares[worker.node];
   const uint64_t cpu_before = thread_cpu_ns();
   Runner runner;
-  if (worker.is_pinned) runner.pinned_to = placement_.nodes[worker.node].id;
   if (job.enter != nullptr) job.enter(job.context, runner);
   while (share.active.load(std::memory_order_relaxed) <=
              share.limit.load(std::memory_order_relaxed) &&
          running.progress.may_go_on(job)) {
     const size_t task = running.queues.take(worker.node);
     if (task == TaskQueues::kNone) break;
-    running.progress.run(job, task, runner);
+    running.progress.run(job, task);
     running.queues.done(task);
     if (share.climbs.load(std::memory_order_relaxed)) {
       chunk_ended(running, worker.node, (*job.tasks)[task].bytes);
@@ -190,7 +185,8 @@ void Team::chunk_ended(RunningJob &running, uint32_t node, uint64_t bytes) noexc
     share.limit.store(share.climb.limit(), std::memory_order_relaxed);
     if (share.climb.is_settled()) {
       share.climbs.store(false, std::memory_order_relaxed);
-      nodes_[node].knees[running.job.verb] = {share.climb.limit(), now + Knee::kTrustedNs};
+      nodes_[node].knees[running.job.verb][running.job.is_huge] = {share.climb.limit(),
+                                                                   now + Knee::kTrustedNs};
     }
     if (share.climb.limit() > active) {
       more = share.climb.limit() - active;
@@ -200,83 +196,93 @@ void Team::chunk_ended(RunningJob &running, uint32_t node, uint64_t bytes) noexc
   if (more != 0) futex_wake(nodes_[node].epoch, more);
 }
 
-// Under the mutex: a worker has left the job, for want of work or of room.
-void Team::left(RunningJob &running, uint32_t node) noexcept {
+// Under the mutex: a worker has left the job, for want of work or of room. The word to wake when it
+// is released; null: none.
+FutexWord *Team::departed(RunningJob &running, uint32_t node) noexcept {
   running.shares[node].active.fetch_sub(1, std::memory_order_relaxed);
   --running.active;
   if (running.is_over()) {
-    // From here on, once the mutex is released, the job may be gone: its caller looks under the
-    // mutex, and sleeps on a word that outlives nobody. Hence the wake under the mutex.
     running.news.fetch_add(1, std::memory_order_release);
-    futex_wake(running.news, 1);
-    return;
+    return &running.news;
   }
-  if (running.progress.is_stopped()) return;
-  // Nodes whose workers came when there was no room (few threads asked for) would sleep on.
+  if (running.progress.is_stopped()) return nullptr;
+  // Workers that came when there was no room (few threads asked for) would sleep on.
   for (uint32_t other = 0; other < placement_.nodes.size(); ++other) {
-    if (running.shares[other].active.load(std::memory_order_relaxed) == 0 &&
-        running.has_room(other) && running.queues.has_work(other)) {
-      wake(other, 1);
-    }
+    if (!running.has_room(other) || !running.queues.has_work(other)) continue;
+    nodes_[other].epoch.fetch_add(1, std::memory_order_relaxed);
+    futex_wake(nodes_[other].epoch, 1);
   }
-}
-
-// Under the mutex.
-void Team::wake(uint32_t node, uint32_t workers) noexcept {
-  nodes_[node].epoch.fetch_add(1, std::memory_order_relaxed);
-  futex_wake(nodes_[node].epoch, workers);
+  return nullptr;
 }
 
 // --- The calling thread's side ------------------------------------------------------------------
 
-bool Team::enter() noexcept {
-  const Lock lock(mutex_);
-  if (is_closing_) return false;
-  ++calls_;
-  return true;
+Team::Call::Call(Team *team) noexcept : team_(team) {
+  if (team_ != nullptr) team_->begin(*this);
 }
 
-void Team::exit() noexcept {
+Team::Call::~Call() {
+  if (team_ != nullptr) team_->end(*this);
+}
+
+void Team::begin(Call &call) noexcept {
+  const Lock lock(mutex_);
+  if (is_closing_) call.progress_.stop(-ECANCELED);
+  call.next_ = calls_;
+  calls_ = &call;
+}
+
+void Team::end(Call &call) noexcept {
+  // A child that a callback has forked returns from it with a copy of all this, and of the mutex in
+  // whatever state.
+  if (!is_of_this_process()) return;
   bool disposes = false;
   {
     const Lock lock(mutex_);
-    if (--calls_ == 0 && is_closing_) {
+    Call **at = &calls_;
+    while (*at != &call) at = &(*at)->next_;
+    *at = call.next_;
+    if (calls_ == nullptr && is_closing_) {
       disposes = is_orphan_;
       calls_ended_.store(1, std::memory_order_release);
-      if (!disposes) futex_wake(calls_ended_, 1);  // under the mutex: see left()
+      // Under the mutex, which destroy() takes before it frees the word.
+      if (!disposes) futex_wake(calls_ended_, 1);
     }
   }
   if (disposes) dispose(this);
 }
 
-int Team::run(const Job &job, JobResult &result) noexcept {
-  if (!enter()) {
-    result.error = -ECANCELED;
-    return 0;
-  }
+int Team::Call::run(const Job &job, JobResult &result) noexcept {
+  if (team_ != nullptr) return team_->run(job, progress_, result);
+  progress_.run_all(job);
+  progress_.result(result);
+  result.threads = 1;
+  return 0;
+}
+
+int Team::run(const Job &job, Progress &progress, JobResult &result) noexcept {
   const auto is_bound = [&] {
     for (const Task &task : *job.tasks) {
       if (task.bound) return true;
     }
     return false;
   };
-  const size_t tasks = job.tasks->size();
-  const bool is_small =
-      job.total_bytes < kWorthWaking || (tasks <= 1 && placement_.nodes.size() == 1);
-  int error = 0;
+  const bool is_small = job.total_bytes < kWorthWakingBytes ||
+                        (job.tasks->size() <= 1 && placement_.nodes.size() == 1);
   if (workers_.empty() || (is_small && !is_bound())) {
-    run_alone(job, result);
-  } else {
-    RunningJob running(job);
-    error = start(running);
-    if (error == 0) {
-      wait_for(running);
-      running.progress.result(result);
-      result.threads = running.most_active;
-    }
+    progress.run_all(job);
+    progress.result(result);
+    result.threads = 1;
+    return 0;
   }
-  exit();
-  return error;
+  RunningJob running(job, progress);
+  const int error = start(running);
+  if (error != 0) return error;
+  wait_for(running);
+  progress.result(result);
+  result.threads = running.most_active;
+  if (!is_of_this_process()) result.error = -ECHILD;
+  return 0;
 }
 
 int Team::start(RunningJob &running) noexcept {
@@ -287,63 +293,84 @@ int Team::start(RunningJob &running) noexcept {
     return -ENOMEM;
   }
   const uint64_t now = monotonic_ns();
-  const Lock lock(mutex_);
-  for (uint32_t node = 0; node < nodes; ++node) {
-    const uint32_t workers = placement_.nodes[node].workers;
-    const Knee &knee = nodes_[node].knees[job.verb];
-    const Climb climb(workers, knee.threads, knee.trusted(now) != 0);
-    const bool climbs = job.threads == 0 && !climb.is_settled();
-    const uint32_t limit = job.threads != 0 ? workers : workers == 0 ? 0 : climb.limit();
-    new (&running.shares[node]) RunningJob::Share{climb, limit, 0, climbs};
+  const auto wanted = [&](uint32_t node) {
+    const uint32_t limit = running.shares[node].limit.load(std::memory_order_relaxed);
+    return job.threads != 0 && job.threads < limit ? job.threads : limit;
+  };
+  {
+    const Lock lock(mutex_);
+    for (uint32_t node = 0; node < nodes; ++node) {
+      const uint32_t workers = placement_.nodes[node].workers;
+      const Knee &knee = nodes_[node].knees[job.verb][job.is_huge];
+      const Climb climb(workers, knee.threads, knee.trusted(now) != 0);
+      const bool climbs = job.threads == 0 && !climb.is_settled();
+      const uint32_t limit = job.threads != 0 ? workers : workers == 0 ? 0 : climb.limit();
+      new (&running.shares[node]) RunningJob::Share{climb, limit, 0, climbs};
+    }
+    RunningJob **end = &jobs_;
+    while (*end != nullptr) end = &(*end)->next;
+    *end = &running;
+    for (uint32_t node = 0; node < nodes; ++node) {
+      if (wanted(node) != 0 && running.queues.has_work(node)) {
+        nodes_[node].epoch.fetch_add(1, std::memory_order_relaxed);
+      }
+    }
   }
-  if (is_closing_) running.progress.stop(-ECANCELED);
-  RunningJob **end = &jobs_;
-  while (*end != nullptr) end = &(*end)->next;
-  *end = &running;
+  // Not under the mutex, for which the woken would wait at once. Limits may have grown meanwhile:
+  // then somebody has woken the others.
   for (uint32_t node = 0; node < nodes; ++node) {
-    uint32_t wanted = running.shares[node].limit.load(std::memory_order_relaxed);
-    if (job.threads != 0 && job.threads < wanted) wanted = job.threads;
-    if (wanted != 0 && running.queues.has_work(node)) wake(node, wanted);
+    if (wanted(node) != 0) futex_wake(nodes_[node].epoch, wanted(node));
   }
   return 0;
 }
 
 void Team::wait_for(RunningJob &running) noexcept {
+  // How long a job that no worker has come to yet leaves the caller's cancel unread.
+  constexpr uint64_t kLookAtCancelNs = 10'000'000;
   const Job &job = running.job;
-  const Callback callback = {this, Callback::current};
+  Progress &progress = running.progress;
   for (;;) {
     const uint32_t news = running.news.load(std::memory_order_acquire);
-    if (job.progress != nullptr) {
-      Callback::current = &callback;
-      running.progress.report(job);
-      Callback::current = callback.outer;
-    }
+    progress.report(job);
+    if (job.progress != nullptr && !is_of_this_process()) return;  // forked by the callback
     {
       const Lock lock(mutex_);
       if (running.is_over()) {
-        RunningJob **at = &jobs_;
-        while (*at != &running) at = &(*at)->next;
-        *at = running.next;
+        finish(running);
         break;
       }
     }
-    const bool has_deadline = job.deadline_ns != 0 && !running.progress.is_stopped();
-    if (has_deadline && monotonic_ns() >= job.deadline_ns) {
-      running.progress.stop(-ETIMEDOUT);
-      continue;
+    uint64_t until = 0;
+    if (!progress.is_stopped()) {
+      if (!progress.may_go_on(job)) continue;  // whoever is at work sees it at its chunk's end
+      until = job.deadline_ns;
+      if (job.cancel != nullptr) {
+        const uint64_t soon = monotonic_ns() + kLookAtCancelNs;
+        if (until == 0 || soon < until) until = soon;
+      }
     }
-    futex_wait(running.news, news, has_deadline ? job.deadline_ns : 0);
+    futex_wait(running.news, news, until);
   }
-  if (job.last_task < job.tasks->size() && running.progress.may_go_on(job)) {
-    const uint64_t cpu_before = thread_cpu_ns();
+  progress.report(job);  // of what ended during the last callback
+  if (job.last_task < job.tasks->size() && progress.may_go_on(job)) {
     Runner runner;
     if (job.enter != nullptr) job.enter(job.context, runner);
-    running.progress.run(job, job.last_task, runner);
+    progress.run(job, job.last_task);
     if (job.leave != nullptr) job.leave(job.context, runner);
-    running.progress.add_cpu(thread_cpu_ns() - cpu_before);
-    Callback::current = &callback;
-    running.progress.report(job);
-    Callback::current = callback.outer;
+    progress.report(job);
+  }
+}
+
+// Under the mutex: takes the job off the list.
+void Team::finish(RunningJob &running) noexcept {
+  RunningJob **at = &jobs_;
+  while (*at != &running) at = &(*at)->next;
+  *at = running.next;
+  // A climb that did not end is gone on with by the next job.
+  for (uint32_t node = 0; node < placement_.nodes.size(); ++node) {
+    const RunningJob::Share &share = running.shares[node];
+    if (!share.climbs.load(std::memory_order_relaxed) || share.climb.best() == 0) continue;
+    nodes_[node].knees[running.job.verb][running.job.is_huge] = {share.climb.best(), 0};
   }
 }
 
@@ -366,6 +393,11 @@ int Team::place(const hpz_team_options &options, CpuSet &allowed) noexcept {
 
   const Topology *const topology = machine_topology(allowed);
   if (topology == nullptr) return -ENOMEM;
+  if (allowed.empty()) {
+    for (const Topology::Cpu &cpu : topology->cpus) {
+      if (!allowed.add(cpu.cpu)) return -ENOMEM;
+    }
+  }
   const uint32_t quota = options.threads == 0 ? read_cpu_quota("") : 0;
   return place_workers({*topology, allowed, quota, options.threads}, placement_);
 }
@@ -458,15 +490,16 @@ void Team::destroy() noexcept {
     pthread_mutex_lock(&mutex_);
     is_closing_ = true;
     for (RunningJob *running = jobs_; running != nullptr; running = running->next) {
-      running->progress.stop(-ECANCELED);
       running->news.fetch_add(1, std::memory_order_release);
       futex_wake(running->news, 1);
     }
-    for (const Callback *at = Callback::current; at != nullptr; at = at->outer) {
-      if (at->team == this) is_orphan_ = true;
+    for (Call *call = calls_; call != nullptr; call = call->next_) {
+      call->progress_.stop(-ECANCELED);
+      // One of its own callers: the last of them disposes of it.
+      if (Callback::runs_for(call->progress_)) is_orphan_ = true;
     }
     const bool is_orphan = is_orphan_;
-    while (!is_orphan && calls_ != 0) {
+    while (!is_orphan && calls_ != nullptr) {
       pthread_mutex_unlock(&mutex_);
       futex_wait(calls_ended_, 0, 0);
       pthread_mutex_lock(&mutex_);
@@ -488,7 +521,9 @@ void Team::describe(hpz_team_info &out) noexcept {
     out.node[i].id = placement_.nodes[i].id;
     out.node[i].threads = placement_.nodes[i].workers;
     for (uint32_t verb = 0; verb < 4; ++verb) {
-      out.node[i].knee[verb] = nodes_[i].knees[verb].trusted(now);
+      const Knee(&knees)[2] = nodes_[i].knees[verb];
+      const Knee &latest = knees[knees[1].expires_ns > knees[0].expires_ns ? 1 : 0];
+      out.node[i].knee[verb] = latest.trusted(now);
     }
   }
 }

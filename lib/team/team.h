@@ -13,6 +13,7 @@
 #include "lib/team/knee.h"
 #include "lib/team/placement.h"
 #include "lib/team/process.h"
+#include "lib/team/progress.h"
 
 namespace hpz {
 
@@ -27,9 +28,24 @@ class Team {
   uint32_t worker_count() const noexcept { return static_cast<uint32_t>(workers_.size()); }
   void describe(hpz_team_info &out) noexcept;
 
-  // Runs the job and waits for it. 0 or -ENOMEM: then nothing was run; how the job itself went is
-  // in result.
-  int run(const Job &job, JobResult &result) noexcept;
+  // A call that uses the team: destroy() cancels its job and waits for its end.
+  class Call {
+   public:
+    explicit Call(Team *team) noexcept;  // null: no team, nothing happens
+    ~Call();
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+    // Runs the job and waits for it; without a team, on the calling thread. 0 or -ENOMEM: then
+    // nothing was run. How the job itself went is in result.
+    int run(const Job &job, JobResult &result) noexcept;
+
+   private:
+    friend class Team;
+    Team *const team_;
+    Progress progress_;
+    Call *next_ = nullptr;
+  };
 
  private:
   struct RunningJob;
@@ -42,26 +58,25 @@ class Team {
   struct NodeState {
     // Counts what may give the workers of this node something to do; they sleep on it.
     FutexWord epoch;
-    Knee knees[4];  // by hpz_verb
+    Knee knees[4][2];  // by hpz_verb, and whether pages are huge
   };
-  // A progress callback that runs on this thread.
-  struct Callback;
 
   Team() noexcept = default;
   ~Team();
   int place(const hpz_team_options &options, CpuSet &allowed) noexcept;
   int start_workers(const CpuSet &allowed) noexcept;
-  static void *worker_main(void *worker) noexcept;
+  static void *worker_main(void *argument) noexcept;
   void work(Worker &worker) noexcept;
   RunningJob *pick(uint32_t node) noexcept;
   void serve(RunningJob &running, const Worker &worker) noexcept;
   void chunk_ended(RunningJob &running, uint32_t node, uint64_t bytes) noexcept;
-  void left(RunningJob &running, uint32_t node) noexcept;
+  FutexWord *departed(RunningJob &running, uint32_t node) noexcept;
+  int run(const Job &job, Progress &progress, JobResult &result) noexcept;
   int start(RunningJob &running) noexcept;
   void wait_for(RunningJob &running) noexcept;
-  bool enter() noexcept;
-  void exit() noexcept;
-  void wake(uint32_t node, uint32_t workers) noexcept;
+  void finish(RunningJob &running) noexcept;
+  void begin(Call &call) noexcept;
+  void end(Call &call) noexcept;
   void stop_workers() noexcept;
   static void dispose(Team *team) noexcept;
 
@@ -73,7 +88,7 @@ class Team {
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of what follows, and of the epochs
   RunningJob *jobs_ = nullptr;                         // the oldest first
-  uint32_t calls_ = 0;                                 // of run() that have not returned
+  Call *calls_ = nullptr;                              // that have not returned
   bool is_closing_ = false;
   bool is_orphan_ = false;    // the last call disposes of it
   FutexWord calls_ended_{0};  // destroy() sleeps on it

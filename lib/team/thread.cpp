@@ -37,7 +37,10 @@ ThreadStart start_thread(void *(*entry)(void *), void *argument, const CpuSet &c
   if (pthread_attr_init(&attributes) != 0) return {{}, -ENOMEM, false};
   pthread_attr_setstacksize(&attributes, stack_bytes());
   const sigset_t blocked = host_signals();
-  pthread_attr_setsigmask_np(&attributes, &blocked);
+  if (pthread_attr_setsigmask_np(&attributes, &blocked) != 0) {
+    pthread_attr_destroy(&attributes);
+    return {{}, -ENOMEM, false};  // rather none than one that takes the host's signals
+  }
 
   if (!cpus.empty() &&
       pthread_attr_setaffinity_np(&attributes, cpus.bytes(),

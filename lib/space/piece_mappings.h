@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The mappings behind a job's pieces, looked up once, and what follows from their kinds.
-#ifndef HPZERO_LIB_SPACE_CHECKED_MAPPINGS_H
-#define HPZERO_LIB_SPACE_CHECKED_MAPPINGS_H
+#ifndef HPZERO_LIB_SPACE_PIECE_MAPPINGS_H
+#define HPZERO_LIB_SPACE_PIECE_MAPPINGS_H
 
 #include <errno.h>
 
@@ -18,19 +18,15 @@ struct MappingCheck {
   uint64_t bad_offset = UINT64_MAX;
 };
 
-class CheckedMappings {
+class PieceMappings {
  public:
-  // Reads them. False: they cannot be read, nothing is known.
-  bool read(const Array<Piece> &pieces) noexcept {
-    if (pieces.empty()) return true;
-    uintptr_t lo = UINTPTR_MAX, hi = 0;
-    for (const Piece &piece : pieces) {
-      const auto begin = reinterpret_cast<uintptr_t>(piece.at);
-      lo = std::min(lo, begin);
-      hi = std::max(hi, begin + piece.bytes);
-    }
-    is_known_ = read_mappings(lo, hi, mappings_) == 0;
-    return is_known_;
+  // Reads them. Not 0: nothing is known.
+  int read(const Array<Piece> &pieces) noexcept {
+    if (pieces.empty()) return 0;
+    const MemoryBounds bounds = bounds_of(pieces);
+    const int error = read_mappings(bounds.begin, bounds.end, mappings_);
+    is_known_ = error == 0;
+    return error;
   }
 
   // The first byte of the pieces that is not mapped writable.
@@ -51,6 +47,7 @@ class CheckedMappings {
   // Calls visit(mapping, at, bytes) for each part of the memory in one mapping, as long as it
   // returns true; mapping is null where there is none, or nothing is known.
   template <class Visit>
+  // NOLINTNEXTLINE(readability-non-const-parameter): it is passed on as it is
   bool for_each_mapping(char *at, uint64_t bytes, Visit visit) const noexcept {
     while (bytes != 0) {
       const auto address = reinterpret_cast<uintptr_t>(at);
