@@ -16,7 +16,8 @@
  *   hpz_space_reset(...);      clear what was touched
  *   hpz_space_release(...);    give it back
  *
- * Errors are negative errno values. Nothing prints, throws or aborts; nothing happens at load time.
+ * Errors are negative errno values. Nothing throws or aborts, nothing prints (but see
+ * hpz_team_create); nothing happens at load time.
  */
 #ifndef HPZERO_HPZERO_H
 #define HPZERO_HPZERO_H

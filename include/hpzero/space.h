@@ -37,11 +37,15 @@
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
- *  - A job of under 1 MiB runs on the calling thread.
+ *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot
+ * tell poison from shortage.)
+ *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
  *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Who writes
- *    to memory that a verb works on finds either content. Mappings must stay for the call.
+ *    to memory that a verb works on finds either content. Mappings must stay for the call. A
+ *    callback must return: neither longjmp nor an exception may leave it. In a child that it forks
+ *    the call returns -ECHILD, or goes on if it runs on the calling thread.
  *
  * System calls of the thread that works on a chunk, besides those of team.h:
  *   zero: brk getcpu mmap move_pages munmap
@@ -89,7 +93,7 @@ struct hpz_space_options {
 #define HPZ_SPACE_OPTIONS_INIT \
   { sizeof(struct hpz_space_options), 0, 0, 0 }
 
-/* A field that is 0 or NULL means its default, but for node. Since 0.1.0. */
+/* Fill it by HPZ_JOB_OPTIONS_INIT, for node has another default than 0. Since 0.1.0. */
 struct hpz_job_options {
   size_t size;          /* of this struct, filled by HPZ_JOB_OPTIONS_INIT */
   uint64_t chunk_bytes; /* 0: 32 MiB, less for small jobs. Rounded up to whole pages of the mapping
@@ -131,7 +135,7 @@ struct hpz_job_report {
   uint64_t cpu_ns;          /* of all threads together */
   uint64_t first_bad_offset; /* UINT64_MAX: no offset failed */
   int32_t error;             /* the call's result */
-  uint32_t threads;          /* that worked on it */
+  uint32_t threads;          /* that worked on it at the same time, at most */
   uint32_t flags;            /* HPZ_JOB_* */
   uint32_t reserved;
 };
@@ -148,7 +152,8 @@ struct hpz_job_report {
  * the caller's. Destroy the space before they go.
  *
  * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
- * wraps around the address space or begins at NULL, ranges that overlap; -ENOMEM. Since 0.1.0. */
+ * wraps around the address space or begins at NULL, ranges that overlap, pointers with something in
+ * their top byte; -ENOMEM. Since 0.1.0. */
 HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
                              const struct hpz_space_options *options,
                              struct hpz_space **out) HPZ_NOEXCEPT;
@@ -176,9 +181,13 @@ HPZ_API int hpz_space_populate(struct hpz_space *space, struct hpz_team *team,
 
 /* Makes every byte read zero, and leaves alone what is proven to: pages of private anonymous
  * mappings that are absent and not swapped, or are the shared zero page. Proof comes from
- * /proc/self/pagemap (PAGEMAP_SCAN from Linux 6.7 on, which alone proves zero pages and huge pages)
- * and is never taken for mappings registered with userfaultfd. Without it everything is cleared.
- * Since 0.1.0. */
+ * the process's pagemap (PAGEMAP_SCAN from Linux 6.7 on, which alone proves zero pages and huge
+ * pages) and is never taken for mappings registered with userfaultfd. Without it everything is
+ * cleared. (Private huge pages that fork has shared and the other process has written to meanwhile
+ * are absent here, and a fault to read where the pool is empty.)
+ *
+ * Asking costs: for userfaultfd smaps alone tells, which walks the page tables of all mappings
+ * below the space, some 15 ms for each GiB of resident 4 KiB pages there. Since 0.1.0. */
 HPZ_API int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
                             const struct hpz_extent *extents, size_t count,
                             const struct hpz_job_options *options,

@@ -73,7 +73,7 @@ struct hpz_team_info {
   uint32_t reserved;
   struct {
     int32_t id;       /* as the kernel numbers them; gaps are ordinary */
-    uint32_t threads; /* workers pinned to its CPUs */
+    uint32_t threads; /* workers for its memory: pinned to its CPUs, unless HPZ_TEAM_UNPINNED */
     uint32_t knee[4]; /* by enum hpz_verb: how many of them a job was last seen to profit from.
                          0: not measured, or longer ago than the 60 s for which that is trusted */
   } node[64];
@@ -94,7 +94,8 @@ struct hpz_team_info {
  * thread's stack waits behind a populate; they sleep until there is a job. Each is pinned inside
  * the CPUs of one node and the allowed ones. Where pinning is refused they run unpinned, where
  * threads cannot be created there are fewer, down to none: the calling thread then does the jobs.
- * hpz_team_info_get tells.
+ * hpz_team_info_get tells. (libhwloc, which is asked for the first team, may print one line to
+ * stderr where the kernel's tables contradict each other; HWLOC_HIDE_ERRORS=2 silences it.)
  *
  * Result: -EINVAL: a struct or flags that this version does not know, more than 16384 threads, cpus
  * that is no list of CPUs or holds none that may be used. -ENOMEM. Since 0.1.0. */
@@ -102,8 +103,9 @@ HPZ_API int hpz_team_create(const struct hpz_team_options *options,
                             struct hpz_team **out) HPZ_NOEXCEPT;
 
 /* Cancels the jobs that run on the team (their calls return -ECANCELED), waits for them and for the
- * workers, and frees the team. NULL does nothing. From the progress callback of a job on this team
- * it only cancels; the rest happens when the last job's call returns. Since 0.1.0. */
+ * workers, and frees the team. No call may begin with it afterwards. NULL does nothing. From the
+ * progress callback of a job on this team it only cancels; the rest happens when the last job's
+ * call returns. Since 0.1.0. */
 HPZ_API void hpz_team_destroy(struct hpz_team *team) HPZ_NOEXCEPT;
 
 /* Describes the team. Result: -EINVAL team or out NULL, or out->size too small to hold size itself;
