@@ -33,12 +33,13 @@ class PieceMappings {
   MappingCheck check(const Array<Piece> &pieces) const noexcept {
     MappingCheck result;
     for (const Piece &piece : pieces) {
-      for_each_mapping(piece.at, piece.bytes, [&](const Mapping *mapping, char *at, uint64_t) {
-        if (mapping != nullptr && mapping->is_writable) return true;
-        result.error = mapping == nullptr ? -EFAULT : -EACCES;
-        result.bad_offset = piece.offset + static_cast<uint64_t>(at - piece.at);
-        return false;
-      });
+      for_each_mapping(piece.at, piece.bytes,
+                       [&](const Mapping *mapping, const char *at, uint64_t) {
+                         if (mapping != nullptr && mapping->is_writable) return true;
+                         result.error = mapping == nullptr ? -EFAULT : -EACCES;
+                         result.bad_offset = piece.offset + static_cast<uint64_t>(at - piece.at);
+                         return false;
+                       });
       if (result.error != 0) break;
     }
     return result;
@@ -47,7 +48,6 @@ class PieceMappings {
   // Calls visit(mapping, at, bytes) for each part of the memory in one mapping, as long as it
   // returns true; mapping is null where there is none, or nothing is known.
   template <class Visit>
-  // NOLINTNEXTLINE(readability-non-const-parameter): it is passed on as it is
   bool for_each_mapping(char *at, uint64_t bytes, Visit visit) const noexcept {
     while (bytes != 0) {
       const auto address = reinterpret_cast<uintptr_t>(at);

@@ -5,6 +5,7 @@
 
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
+#include "lib/space/verb_job.h"
 
 namespace hpz {
 namespace {
@@ -31,7 +32,7 @@ int populate_space(const VerbCall &call, hpz_job_report &report) noexcept {
   VerbJob job(call, HPZ_VERB_POPULATE);
   int error = job.find_pieces();
   if (error != 0) return error;
-  error = job.plan(job.page_bytes());
+  error = job.cut(job.page_bytes());
   if (error != 0) return error;
   return job.execute({populate_chunk, &job}, report);
 }

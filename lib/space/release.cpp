@@ -11,6 +11,7 @@
 #include "lib/space/residency.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
+#include "lib/space/verb_job.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -149,7 +150,7 @@ int release_space(const VerbCall &call, hpz_job_report &report) noexcept {
     report.first_bad_offset = check.bad_offset;
     return check.error;
   }
-  error = job.plan(job.page_bytes());
+  error = job.cut(job.page_bytes());
   if (error != 0) return error;
   return job.execute({release_chunk, &releasing}, report);
 }

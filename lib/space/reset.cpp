@@ -10,6 +10,7 @@
 #include "lib/space/residency.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
+#include "lib/space/verb_job.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -135,7 +136,7 @@ int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
     }
   }
   error = job.split_touch_window();
-  if (error == 0) error = job.plan(job.page_bytes());
+  if (error == 0) error = job.cut(job.page_bytes());
   if (error != 0) return error;
   return job.execute({reset_chunk, &resetting}, report);
 }

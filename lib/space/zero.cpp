@@ -7,6 +7,7 @@
 
 #include "lib/space/clear_parts.h"
 #include "lib/space/space.h"
+#include "lib/space/verb_job.h"
 #include "lib/zero/dispatch.h"
 
 namespace hpz {
@@ -43,7 +44,7 @@ int zero_space(const VerbCall &call, hpz_job_report &report) noexcept {
   if (error == 0) error = job.split_touch_window();
   // Within a larger page the threads share the work: it is there already, or faulted in as a whole
   // by the first of them.
-  if (error == 0) error = job.plan(std::min(call.space.page_bytes, kHugePageBytes));
+  if (error == 0) error = job.cut(std::min(call.space.page_bytes, kHugePageBytes));
   if (error != 0) return error;
   return job.execute({zero_chunk, const_cast<Zeroing *>(&zeroing)}, report);
 }
