@@ -1,12 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Row F15 of the field reports: the system calls of teams and verbs are those that the headers list.
+# What is listed and not called any more is told, too.
 # job_syscalls.py STRACE SUBJECT ROOT
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+
+VERBS = {"zero", "populate", "reset", "release"}
+
+# Listed, and not to be seen in this trace, by reason.
+MALLOC = {"brk", "madvise", "mmap", "munmap"}  # its arenas, free lists and trimming decide when
+SEVERAL_NODES = {"getcpu", "get_mempolicy", "move_pages", "set_mempolicy"}
+OLD_KERNELS = {"mincore", "pread64"}  # where no advice and no ioctl does the same
+EXCUSED = {
+    "hpz_team_create": MALLOC | SEVERAL_NODES
+    | {"clone", "fstat"}  # another glibc
+    | {"futex"}  # a worker that is slow to start
+    # Another machine or hwloc: its caches, its links, its plugins.
+    | {"getcwd", "lseek", "pread64", "readlink", "readlinkat"},
+    "a worker's start": MALLOC | {"gettid", "mprotect"},  # another glibc; an arena of malloc's
+    "a worker's end": MALLOC | {"futex"},  # a lock that is not contended
+    "a worker between chunks": {"clock_gettime"},  # the vDSO's, but for the clock of a thread
+    "hpz_team_info_get": {"clock_gettime", "futex"},  # the vDSO's; a worker that is in the way
+    "hpz_team_destroy": MALLOC,
+    "zero": MALLOC | SEVERAL_NODES,
+    "populate": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS
+    | {"newfstatat"},  # an error in a file
+    "reset": MALLOC | SEVERAL_NODES | OLD_KERNELS,
+    "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS,
+    "calling": MALLOC | SEVERAL_NODES | OLD_KERNELS | {"clock_gettime"},
+}
 
 
 def documented(root):
@@ -33,7 +60,8 @@ def observed(trace):
     phase = "none"
     main = None
     for line in trace.splitlines():
-        match = re.match(r"(\d+)\s+(?:<\.\.\. )?([a-z0-9_]+)", line)
+        # Not the end of a call that another thread's interrupted: it was seen when it began.
+        match = re.match(r"(\d+)\s+([a-z0-9_]+)", line)
         if not match:
             continue
         thread, call = match[1], match[2]
@@ -55,20 +83,25 @@ def main(strace, subject, root):
     with tempfile.NamedTemporaryFile("r") as log:
         subprocess.run([strace, "-f", "-qq", "-o", log.name, subject], check=True, timeout=100)
         trace = log.read()
-    verbs = {"zero", "populate", "reset", "release"}
     problems = set()
     seen = {}
+    seen_of = {name: set() for name in lists}
     for phase, is_calling, call in observed(trace):
         if is_calling:
             if phase == "none":
                 continue
-            allowed = lists["calling"] | lists[phase] if phase in verbs else lists[phase]
+            if phase in VERBS:
+                names = ["calling", phase]
+            else:
+                names = ["calling" if phase.startswith("hpz_space_") else phase]
         else:
-            allowed = lists["a worker between chunks"] | lists["a worker's start"] \
-                | lists["a worker's end"]
-            if phase in verbs:
-                # Only what a verb lists; a worker neither starts nor ends there.
-                allowed = lists["a worker between chunks"] | lists[phase]
+            # Only what a verb lists; a worker neither starts nor ends there.
+            names = ["a worker between chunks", phase if phase in VERBS else "a worker's end"]
+            if phase not in VERBS and phase != "hpz_team_destroy":
+                names = ["a worker between chunks", "a worker's start"]
+        for name in names:
+            seen_of[name].add(call)
+        allowed = set().union(*(lists[name] for name in names))
         seen.setdefault(phase, set()).add(call)
         if call not in allowed:
             who = "the calling thread" if is_calling else "a worker"
@@ -77,6 +110,9 @@ def main(strace, subject, root):
                         ("release", "madvise"), ("reset", "openat")):
         if call not in seen.get(phase, set()):
             problems.add(f"{phase}: no {call} was seen, so the trace says nothing")
+    for name, calls in lists.items():
+        for call in calls - seen_of[name] - EXCUSED.get(name, set()):
+            problems.add(f"{name}: {call} is listed, and nobody calls it any more")
     return sorted(problems)
 
 

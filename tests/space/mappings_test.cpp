@@ -31,10 +31,9 @@ constexpr char kText[] =
     "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n"
     "VmFlags: ex \n";
 
-Array<Mapping> parse(const std::string &text, size_t portion, uintptr_t lo, uintptr_t hi,
-                     uint64_t root = 0) {
+Array<Mapping> parse(const std::string &text, size_t portion, uintptr_t lo, uintptr_t hi) {
   Array<Mapping> out;
-  SmapsParser parser(lo, hi, root, out);
+  SmapsParser parser(lo, hi, out);
   for (size_t at = 0; at < text.size(); at += portion) {
     parser.feed(text.data() + at, std::min(portion, text.size() - at));
   }
@@ -49,7 +48,9 @@ TEST(Smaps, kinds_of_mappings) {
     EXPECT_FALSE(all[0].is_writable);
     EXPECT_FALSE(all[0].is_anonymous);
     EXPECT_TRUE(all[1].is_hugetlb);
-    EXPECT_TRUE(all[1].is_anonymous);
+    EXPECT_FALSE(all[1].is_anonymous) << "not before its device is looked at";
+    EXPECT_TRUE(all[1].may_be_kernels_huge);
+    EXPECT_EQ(all[1].device, 0x0fu);
     EXPECT_EQ(all[1].page_bytes, 2048u * 1024);
     EXPECT_TRUE(all[2].is_shared);
     EXPECT_FALSE(all[2].is_anonymous);
@@ -73,11 +74,35 @@ TEST(Smaps, only_what_is_asked_for) {
   EXPECT_TRUE(parse(kText, 64, 0x7f0000400000, 0x7f0000400000).empty());
 }
 
-// A program whose root directory is a hugetlbfs could call a file of it so.
-TEST(Smaps, a_file_of_that_name_is_not_anonymous) {
-  const uint64_t device = 0x0f;
-  const Array<Mapping> all = parse(kText, 64, 0, UINTPTR_MAX, device);
+// A file of any hugetlbfs can be called so, once it has no path to the root of the process.
+TEST(Smaps, the_kernels_own_huge_pages_are_told_by_their_device) {
+  for (const uint64_t device :
+       {uint64_t{0}, uint64_t{0x0e}, uint64_t{0x0f}, uint64_t{0x0f} << 32}) {
+    Array<Mapping> all = parse(kText, 64, 0, UINTPTR_MAX);
+    for (Mapping &mapping : all) judge_huge_mapping(mapping, device);
+    EXPECT_EQ(all[1].is_anonymous, device == 0x0f) << device;
+    EXPECT_FALSE(all[2].is_anonymous) << "of another name";
+    EXPECT_TRUE(all[3].is_anonymous) << "not of that name, and as it was";
+  }
+  const Array<Mapping> shared =
+      parse("1000-2000 rw-s 00000000 00:0f 5 /anon_hugepage (deleted)\n", 100, 0, UINTPTR_MAX);
+  ASSERT_EQ(shared.size(), 1u);
+  EXPECT_FALSE(shared[0].may_be_kernels_huge);
+}
+
+// FUSE and others may number a file 0.
+TEST(Smaps, file_number_0_of_a_device_is_a_file) {
+  const Array<Mapping> all = parse(
+      "1000-2000 rw-p 00000000 00:2a 0   /mnt/file\n"
+      "2000-3000 rw-p 00000000 fe:00 0   /mnt/other\n"
+      "3000-4000 rw-p 00000000 00:00 0 \n",
+      100, 0, UINTPTR_MAX);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_FALSE(all[0].is_anonymous);
+  EXPECT_EQ(all[0].device, 0x2au);
   EXPECT_FALSE(all[1].is_anonymous);
+  EXPECT_EQ(all[1].device, uint64_t{0xfe} << 32);
+  EXPECT_TRUE(all[2].is_anonymous);
 }
 
 TEST(Smaps, long_paths_and_garbage) {
@@ -90,7 +115,7 @@ TEST(Smaps, long_paths_and_garbage) {
   for (const char *const bad :
        {"hello\n", "1000\n", "1000-\n", "1000-2000\n", "1000-2000 rw\n", "\n"}) {
     Array<Mapping> out;
-    SmapsParser parser(0, UINTPTR_MAX, 0, out);
+    SmapsParser parser(0, UINTPTR_MAX, out);
     parser.feed(bad, strlen(bad));
     EXPECT_TRUE(parser.has_failed()) << bad;
   }

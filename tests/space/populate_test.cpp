@@ -81,6 +81,29 @@ TEST_P(PopulateVerb, hole) {
   EXPECT_EQ(report.populated_bytes, hole);
 }
 
+// What the caller says of the page size steers the chunks. It does not make bytes out of errors, or
+// pages out of what is smaller.
+TEST_P(PopulateVerb, hole_in_pages_that_are_said_to_be_larger) {
+  for (const size_t page_bytes : {2 * kMiB, size_t{1} << 30}) {
+    const Memory memory(16 * kMiB);
+    madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
+    const size_t hole = 5 * kMiB + 4096;
+    ASSERT_EQ(munmap(memory.begin() + hole, 4096), 0);
+    const hpz_range range = {memory.begin(), memory.bytes()};
+    hpz_space_options space_options = HPZ_SPACE_OPTIONS_INIT;
+    space_options.page_bytes = page_bytes;
+    hpz_space *handle = nullptr;
+    ASSERT_EQ(hpz_space_direct(&range, 1, &space_options, &handle), 0);
+    const SpacePointer space(handle, hpz_space_destroy);
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.threads = 1;  // in order
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+    EXPECT_EQ(report.first_bad_offset, hole);
+    EXPECT_EQ(report.done_bytes, hole);
+  }
+}
+
 TEST_P(PopulateVerb, read_only) {
   const Memory memory(8 * kMiB);
   ASSERT_EQ(mprotect(memory.begin() + 4 * kMiB, kMiB, PROT_READ), 0);

@@ -41,7 +41,18 @@ TEST_P(ReleaseVerb, private_anonymous_memory) {
   EXPECT_TRUE(hpz_is_zero(memory.begin() + 100, 20 * kMiB));
 }
 
+// qemu-user 7.2 answers 0 and does nothing, which no library can know. By a page of our own.
+bool are_holes_punched() {
+  const int fd = memfd_create("one page", MFD_CLOEXEC);
+  EXPECT_EQ(ftruncate(fd, 4096), 0);
+  const Memory page(fd, 4096, MAP_SHARED);
+  close(fd);
+  page.begin()[7] = 1;
+  return madvise(page.begin(), 4096, MADV_REMOVE) != 0 || page.begin()[7] == 0;
+}
+
 TEST_P(ReleaseVerb, shared_memory_gets_a_hole) {
+  if (!are_holes_punched()) GTEST_SKIP() << "NOT TESTED HERE: MADV_REMOVE says yes and does not";
   const int fd = memfd_create("shared", MFD_CLOEXEC);
   ASSERT_GE(fd, 0);
   ASSERT_EQ(ftruncate(fd, 8 * kMiB), 0);
@@ -59,6 +70,33 @@ TEST_P(ReleaseVerb, shared_memory_gets_a_hole) {
   EXPECT_TRUE(all_are(memory.begin(), memory.begin() + 4096, kPoison, "before"));
   EXPECT_TRUE(all_are(memory.begin() + 4096 + 7 * kMiB, memory.end(), kPoison, "behind"));
   close(fd);
+}
+
+// The kernel punches holes past the end of a file without a word.
+TEST_P(ReleaseVerb, file_shorter_than_its_mapping) {
+  if (!are_holes_punched()) GTEST_SKIP() << "NOT TESTED HERE: MADV_REMOVE says yes and does not";
+  for (const size_t inside : {3 * kMiB, 4 * kMiB + 100}) {
+    const int fd = memfd_create("short", MFD_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    ASSERT_EQ(ftruncate(fd, static_cast<off_t>(inside)), 0);
+    const Memory memory(fd, 8 * kMiB, MAP_SHARED);
+    memset(memory.begin(), kPoison, inside);
+    const size_t end = (inside + 4095) / 4096 * 4096;  // the last page is the file's
+    const SpacePointer space = make_space(memory.begin(), memory.bytes());
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.threads = 1;
+    options.chunk_bytes = 2 * kMiB;
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+    EXPECT_EQ(report.first_bad_offset, end);
+    EXPECT_LE(report.done_bytes, end);
+    size_t zero = 0;
+    for (size_t at = 0; at < end; at += 4096) {
+      zero += hpz_is_zero(memory.begin() + at, 4096) != 0 ? size_t{4096} : 0;
+    }
+    EXPECT_EQ(zero, report.done_bytes) << "what is said to be given back, and no more";
+    close(fd);
+  }
 }
 
 // Row E1's kind: what would come back as the file's content is not given back.

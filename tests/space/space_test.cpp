@@ -7,6 +7,7 @@
 #include <hpzero/hpzero.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -169,9 +170,15 @@ int take_down(void *user, uint64_t done, uint64_t total) {
   return done >= progress.stop_at;
 }
 
+// From a boundary of chunks on, for the number of chunks.
+unsigned char *aligned(const Memory &memory) {
+  const auto at = reinterpret_cast<uintptr_t>(memory.begin());
+  return memory.begin() + ((at + (2 * kMiB - 1)) / (2 * kMiB) * (2 * kMiB) - at);
+}
+
 TEST_P(Space, progress_is_told_on_the_calling_thread) {
-  const Memory memory(32 * kMiB);
-  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  const Memory memory(34 * kMiB);
+  const SpacePointer space = make_space(aligned(memory), 32 * kMiB);
   Progress progress;
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.chunk_bytes = 2 * kMiB;
@@ -181,9 +188,99 @@ TEST_P(Space, progress_is_told_on_the_calling_thread) {
   EXPECT_FALSE(progress.is_elsewhere);
   ASSERT_FALSE(progress.done.empty());
   EXPECT_LE(progress.done.size(), 16u) << "once for each chunk at most";
-  EXPECT_EQ(progress.done.back(), memory.bytes());
+  EXPECT_EQ(progress.done.back(), 32 * kMiB);
   EXPECT_TRUE(std::is_sorted(progress.done.begin(), progress.done.end()));
   EXPECT_EQ(std::adjacent_find(progress.done.begin(), progress.done.end()), progress.done.end());
+}
+
+// While a slow callback looks at one chunk the others end: the last call is for all of them.
+TEST_P(Space, the_last_progress_is_all) {
+  const Memory memory(20 * kMiB);
+  for (const size_t chunks : {1u, 2u, 3u, 9u}) {
+    for (const bool is_touched_last : {false, true}) {
+      const SpacePointer space = make_space(aligned(memory), chunks * 2 * kMiB);
+      Progress progress;
+      hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+      options.chunk_bytes = 2 * kMiB;
+      if (is_touched_last) options.touch_next = aligned(memory) + kMiB;
+      options.user = &progress;
+      options.progress = [](void *user, uint64_t done, uint64_t total) {
+        usleep(10'000);
+        return take_down(user, done, total);
+      };
+      ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, nullptr), 0);
+      ASSERT_FALSE(progress.done.empty());
+      EXPECT_EQ(progress.done.back(), chunks * 2 * kMiB) << chunks << " chunks";
+      EXPECT_LE(progress.done.size(), chunks + (is_touched_last ? 3 : 1));
+    }
+  }
+}
+
+// Cancelled by the flag, in the first callback: what is done then stays done, and the rest is not
+// begun.
+TEST_P(Space, cancel_in_mid_job) {
+  constexpr size_t kBytes = 128 * kMiB, kChunk = 2 * kMiB;
+  const Memory memory(kBytes + kChunk);
+  const SpacePointer space = make_space(aligned(memory), kBytes);
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  // Workers do not wait for a callback; while this thread sleeps they may do it all, but not
+  // always.
+  for (int i = 0; i < 50; ++i) {
+    memset(memory.begin(), kPoison, memory.bytes());
+    uint32_t cancel = 0;
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = kChunk;
+    options.threads = 1;
+    options.cancel = &cancel;
+    options.user = &cancel;
+    options.progress = [](void *user, uint64_t, uint64_t) {
+      __atomic_store_n(static_cast<uint32_t *>(user), 1, __ATOMIC_RELEASE);
+      return 0;
+    };
+    const int result = hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report);
+    ASSERT_TRUE(result == -ECANCELED || (result == 0 && team() != nullptr)) << result;
+    if (result == 0) continue;
+    break;
+  }
+  ASSERT_EQ(report.error, -ECANCELED);
+  EXPECT_GE(report.done_bytes, kChunk);
+  EXPECT_LT(report.done_bytes, kBytes);
+  if (team() == nullptr) {
+    EXPECT_LE(report.done_bytes, 2 * kChunk) << "this one and, at most, the next";
+  }
+  // One thread works in order.
+  EXPECT_TRUE(hpz_is_zero(aligned(memory), report.done_bytes));
+  EXPECT_TRUE(all_are(aligned(memory) + report.done_bytes, aligned(memory) + kBytes, kPoison, ""));
+}
+
+TEST_P(Space, deadline_in_mid_job) {
+  constexpr size_t kBytes = 128 * kMiB, kChunk = 2 * kMiB;
+  const Memory memory(kBytes + kChunk);
+  const SpacePointer space = make_space(aligned(memory), kBytes);
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  // How long the job takes is the machine's affair: the time is sought that falls into it.
+  uint64_t ahead_ns = 4'000'000;
+  for (int i = 0; i < 60; ++i) {
+    memset(memory.begin(), kPoison, memory.bytes());
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = kChunk;
+    options.threads = 1;
+    options.deadline_ns = now_ns() + ahead_ns;
+    const int result = hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report);
+    ASSERT_TRUE(result == -ETIMEDOUT || result == 0) << result;
+    if (result == 0) {
+      ahead_ns = ahead_ns * 2 / 3;
+    } else if (report.done_bytes == 0) {
+      ahead_ns = ahead_ns * 2;
+    } else {
+      break;
+    }
+  }
+  ASSERT_EQ(report.error, -ETIMEDOUT);
+  EXPECT_GT(report.done_bytes, 0u);
+  EXPECT_LT(report.done_bytes, kBytes);
+  EXPECT_TRUE(hpz_is_zero(aligned(memory), report.done_bytes));
+  EXPECT_TRUE(all_are(aligned(memory) + report.done_bytes, aligned(memory) + kBytes, kPoison, ""));
 }
 
 // Row F17: what was not begun is untouched, what was begun is done, and the report tells how much.

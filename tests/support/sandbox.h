@@ -6,6 +6,7 @@
 #define HPZERO_TESTS_SUPPORT_SANDBOX_H
 
 #include <initializer_list>
+#include <vector>
 
 namespace hpz::test {
 
@@ -18,6 +19,10 @@ struct Refusal {
 
 // For Setting::prepare: of the child and what it executes. Throws where there is no seccomp.
 void refuse(std::initializer_list<Refusal> refusals);
+
+// Of this process with all its threads, from here on: any system call but these kills it. Throws as
+// refuse does; then nothing has changed.
+void allow_only(const std::vector<long> &numbers);
 
 }  // namespace hpz::test
 

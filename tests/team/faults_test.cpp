@@ -236,6 +236,83 @@ TEST(FaultClaim, refuses_what_is_not_a_fault) {
   EXPECT_EQ(hpz_fault_claim(&info, nullptr), 0);
 }
 
+// --- Which signals are a job's
+// --------------------------------------------------------------------
+
+struct Crafted {
+  int signal, code;
+};
+// What the kernel says of a store by this thread.
+constexpr Crafted kOfAJob[] = {{SIGSEGV, SEGV_MAPERR}, {SIGSEGV, SEGV_ACCERR},
+                               {SIGSEGV, SEGV_PKUERR}, {SIGBUS, BUS_ADRERR},
+                               {SIGBUS, BUS_OBJERR},   {SIGBUS, BUS_MCEERR_AR}};
+// News about a page that nobody has touched, what somebody sent, what is no fault of memory.
+constexpr Crafted kOfTheHost[] = {
+    {SIGBUS, BUS_MCEERR_AO},
+    {SIGBUS, BUS_ADRALN},
+    {SIGBUS, SI_USER},
+    {SIGBUS, SI_TKILL},
+    {SIGBUS, SI_QUEUE},
+    {SIGBUS, SI_KERNEL},
+    {SIGBUS, 99},
+    {SIGSEGV, SI_USER},
+    {SIGSEGV, SI_TKILL},
+    {SIGSEGV, SI_QUEUE},
+    {SIGSEGV, SI_KERNEL},
+    {SIGSEGV, SEGV_BNDERR},
+    {SIGSEGV, 99},
+    {SIGILL, ILL_ILLOPC},
+    {SIGFPE, FPE_INTDIV},
+    {SIGTRAP, TRAP_BRKPT},
+    {SIGSEGV, 8},  // SEGV_MTEAERR: about some store of the past
+};
+
+std::atomic<const Crafted *> g_crafted{nullptr};  // claimed in place of the true fault
+std::atomic<int> g_wrong{0};
+
+siginfo_t crafted(const siginfo_t &fault, const Crafted &as) {
+  siginfo_t info = fault;
+  info.si_signo = as.signal;
+  info.si_code = as.code;
+  info.si_addr_lsb = 12;
+  return info;
+}
+
+void crafting_handler(int, siginfo_t *info, void *context) {
+  for (const Crafted &as : kOfTheHost) {
+    const siginfo_t other = crafted(*info, as);
+    ucontext_t copy = *static_cast<const ucontext_t *>(context);
+    if (hpz_fault_claim(&other, &copy) != 0) ++g_wrong;
+  }
+  const siginfo_t other = crafted(*info, *g_crafted.load());
+  if (hpz_fault_claim(&other, context) == 1) return;
+  constexpr char kWhy[] = "a fault of the job was not claimed\n";
+  (void)!write(STDERR_FILENO, kWhy, sizeof kWhy - 1);
+  _exit(78);
+}
+
+TEST(FaultClaim, only_of_faults_by_this_threads_stores) {
+  const Mapped memory(64 * 1024);
+  ASSERT_EQ(mprotect(memory.begin(), 64 * 1024, PROT_READ), 0);
+  struct sigaction action = {}, before[2];
+  action.sa_sigaction = crafting_handler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, &before[0]);
+  sigaction(SIGBUS, &action, &before[1]);
+  g_wrong = 0;
+  for (const Crafted &as : kOfAJob) {
+    g_crafted = &as;
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    const int result = hpz_space_zero(memory.space(), nullptr, nullptr, 0, nullptr, &report);
+    const bool is_poison = as.signal == SIGBUS && as.code == BUS_MCEERR_AR;
+    EXPECT_EQ(result, is_poison ? -EHWPOISON : -EFAULT) << as.signal << ' ' << as.code;
+    EXPECT_EQ(report.done_bytes, 0u);
+  }
+  EXPECT_EQ(g_wrong, 0) << "signals that are the host's were claimed";
+  sigaction(SIGSEGV, &before[0], nullptr);
+  sigaction(SIGBUS, &before[1], nullptr);
+}
+
 // As with memset.
 TEST(FaultsDeathTest, unclaimed_ones_kill) {
   const Mapped memory(2 * kMiB);

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How jobs and teams end: destroyed at any moment and from any place, cancelled while they wait,
+// copied by a fork.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/support/settings.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kMiB = 1 << 20;
+
+// What waits forever where it should not is to be a failure of its own, and soon.
+class Watchdog {
+ public:
+  explicit Watchdog(unsigned seconds = 60) { alarm(seconds); }
+  ~Watchdog() { alarm(0); }
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+};
+
+hpz_team *new_team(uint32_t threads) {
+  hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
+  options.threads = threads;
+  hpz_team *team = nullptr;
+  EXPECT_EQ(hpz_team_create(&options, &team), 0);
+  return team;
+}
+
+// Anonymous memory and the space over it.
+class Ground {
+ public:
+  explicit Ground(size_t bytes) : bytes_(bytes) {
+    at_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const hpz_range range = {at_, bytes};
+    EXPECT_EQ(hpz_space_direct(&range, 1, nullptr, &space_), 0);
+  }
+  ~Ground() {
+    hpz_space_destroy(space_);
+    munmap(at_, bytes_);
+  }
+  Ground(const Ground &) = delete;
+  Ground &operator=(const Ground &) = delete;
+
+  int zero(hpz_team *team, const hpz_job_options *options) const {
+    return hpz_space_zero(space_, team, nullptr, 0, options, nullptr);
+  }
+  int zero(hpz_team *team, const hpz_extent *extents, size_t count) const {
+    return hpz_space_zero(space_, team, extents, count, nullptr, nullptr);
+  }
+
+ private:
+  size_t bytes_;
+  void *at_;
+  hpz_space *space_ = nullptr;
+};
+
+uint64_t now_ms() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+size_t threads_now() {
+  size_t count = 0;
+  // Sanitizers have threads of their own: only changes count.
+  FILE *const status = fopen("/proc/self/status", "re");
+  if (status == nullptr) return 0;
+  char line[256];
+  while (fgets(line, sizeof line, status) != nullptr) {
+    if (sscanf(line, "Threads: %zu", &count) == 1) break;
+  }
+  fclose(status);
+  return count;
+}
+
+// --- Destroy
+// --------------------------------------------------------------------------------------
+
+// Extents in memory whose page table entries are taken away, so that another thread sees by pagemap
+// that the call has come to read them: from then on the job is the library's to protect.
+class WatchedExtents {
+ public:
+  explicit WatchedExtents(size_t count) : bytes_(count * sizeof(hpz_extent)) {
+    const int fd = memfd_create("extents", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes_)), 0);
+    void *const map = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    EXPECT_NE(map, MAP_FAILED);
+    close(fd);
+    extents_ = static_cast<hpz_extent *>(map);
+    pagemap_ = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  }
+  ~WatchedExtents() {
+    if (pagemap_ >= 0) close(pagemap_);
+    munmap(extents_, bytes_);
+  }
+  WatchedExtents(const WatchedExtents &) = delete;
+  WatchedExtents &operator=(const WatchedExtents &) = delete;
+
+  hpz_extent *data() const { return extents_; }
+  void forget() const { madvise(extents_, bytes_, MADV_DONTNEED); }
+  bool can_watch() const { return pagemap_ >= 0; }
+  bool are_read() const {
+    uint64_t entry = 0;
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto at = reinterpret_cast<uintptr_t>(extents_) / page * sizeof entry;
+    return pread(pagemap_, &entry, sizeof entry, static_cast<off_t>(at)) == sizeof entry &&
+           (entry >> 63) != 0;
+  }
+
+ private:
+  size_t bytes_;
+  hpz_extent *extents_ = nullptr;
+  int pagemap_ = -1;
+};
+
+// That the team outlives its use there, AddressSanitizer sees.
+TEST(Ends, destroy_while_a_job_is_planned) {
+  const Watchdog watchdog(120);
+  // To plan so many takes longer than to end a team.
+  constexpr size_t kExtents = 65536, kBytes = 64;
+  const Ground ground(2 * kExtents * kBytes);
+  std::mt19937_64 random(seed());
+  const WatchedExtents extents(kExtents);
+  if (!extents.can_watch()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
+  for (size_t i = 0; i < kExtents; ++i) extents.data()[i] = {2 * i * kBytes, kBytes};
+  std::shuffle(extents.data(), extents.data() + kExtents, random);
+  // On pages that are there.
+  ASSERT_EQ(ground.zero(nullptr, nullptr), 0);
+  const size_t before = threads_now();
+  for (int round = 0; round < (quick() ? 40 : 200); ++round) {
+    hpz_team *const team = new_team(2);
+    extents.forget();
+    std::atomic<bool> has_ended{false};
+    int result = 1;
+    std::thread caller([&] {
+      result = ground.zero(team, extents.data(), kExtents);
+      has_ended = true;
+    });
+    while (!has_ended && !extents.are_read()) {
+    }
+    const uint64_t wait_ns = random() % 4'000'000;
+    const timespec pause = {0, static_cast<long>(wait_ns)};
+    if (round % 4 != 0) nanosleep(&pause, nullptr);
+    hpz_team_destroy(team);
+    // The caller is one thread; those of the team are gone.
+    EXPECT_LE(threads_now(), before + 1);
+    caller.join();
+    ASSERT_TRUE(result == 0 || result == -ECANCELED) << result;
+  }
+}
+
+// Its user: a handle that is destroyed by the first call.
+int destroy_once(void *user, uint64_t, uint64_t) {
+  auto &team = *static_cast<hpz_team **>(user);
+  if (team != nullptr) hpz_team_destroy(team);
+  team = nullptr;
+  return 0;
+}
+
+// Whether the job is done by workers or by the calling thread.
+TEST(Ends, destroy_from_the_callback_of_any_job) {
+  const Watchdog watchdog;
+  const size_t before = threads_now();
+  const struct {
+    size_t bytes, chunk_bytes;
+  } jobs[] = {{4096, 0},
+              {512 * 1024, 0},
+              {512 * 1024, 4096},
+              {4 * kMiB, 4 * kMiB},
+              {4 * kMiB, 64 * 1024},
+              {32 * kMiB, 2 * kMiB}};
+  for (const auto &job : jobs) {
+    for (const uint32_t threads : {1u, 3u}) {
+      const Ground ground(job.bytes);
+      hpz_team *const team = new_team(threads);
+      hpz_team *to_destroy = team;
+      hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+      options.chunk_bytes = job.chunk_bytes;
+      options.progress = destroy_once;
+      options.user = &to_destroy;
+      const int result = ground.zero(team, &options);
+      EXPECT_TRUE(result == 0 || result == -ECANCELED) << result;
+      EXPECT_EQ(to_destroy, nullptr) << "no call of progress";
+      EXPECT_EQ(threads_now(), before) << job.bytes << ": gone when the job's call returns";
+    }
+  }
+}
+
+TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
+  const Watchdog watchdog;
+  const Ground ground(512 * 1024);  // too small for the workers
+  hpz_team *const team = new_team(1);
+  std::atomic<bool> runs{false};
+  std::thread destroyer([&] {
+    while (!runs) std::this_thread::yield();
+    hpz_team_destroy(team);
+  });
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = 4096;
+  options.user = &runs;
+  options.progress = [](void *user, uint64_t, uint64_t) {
+    static_cast<std::atomic<bool> *>(user)->store(true);
+    usleep(10'000);  // 128 chunks: the destroyer has more than a second
+    return 0;
+  };
+  EXPECT_EQ(ground.zero(team, &options), -ECANCELED);
+  destroyer.join();
+}
+
+// --- Cancel
+// -----------------------------------------------------------------------------------------
+
+// Much address space of little memory: what keeps a worker busy in few chunks.
+class LongWork {
+ public:
+  explicit LongWork(size_t bytes) : bytes_(bytes) {
+    const int fd = memfd_create("long", MFD_CLOEXEC);
+    EXPECT_EQ(ftruncate(fd, kFile), 0);
+    at_ = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(at_, MAP_FAILED);
+    for (size_t done = 0; done < bytes; done += kFile) {
+      EXPECT_NE(mmap(static_cast<char *>(at_) + done, kFile, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_FIXED, fd, 0),
+                MAP_FAILED);
+    }
+    close(fd);
+    const hpz_range range = {at_, bytes};
+    EXPECT_EQ(hpz_space_direct(&range, 1, nullptr, &space_), 0);
+  }
+  ~LongWork() {
+    hpz_space_destroy(space_);
+    munmap(at_, bytes_);
+  }
+  LongWork(const LongWork &) = delete;
+  LongWork &operator=(const LongWork &) = delete;
+
+  // In two chunks: one alone would be the calling thread's.
+  int zero(hpz_team *team) const {
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = bytes_ / 2;
+    return hpz_space_zero(space_, team, nullptr, 0, &options, nullptr);
+  }
+
+ private:
+  static constexpr size_t kFile = 64 * kMiB;
+  size_t bytes_;
+  void *at_;
+  hpz_space *space_ = nullptr;
+};
+
+// A job that waits behind another caller's is cancelled where it waits.
+TEST(Ends, cancel_of_a_job_that_waits) {
+  const Watchdog watchdog(120);
+  const Ground ground(8 * kMiB);
+  for (const bool before : {true, false}) {
+    const LongWork work((quick() ? 2048 : 4096) * kMiB);  // fresh: its page faults take the time
+    hpz_team *const team = new_team(1);
+    std::atomic<bool> has_ended{false};
+    std::thread other([&] {
+      EXPECT_EQ(work.zero(team), 0);
+      has_ended = true;
+    });
+    usleep(50'000);  // it has the worker
+    std::atomic<uint32_t> cancel{before ? 1u : 0u};
+    uint64_t set_at = now_ms();
+    std::thread canceller([&] {
+      if (before) return;
+      usleep(50'000);
+      set_at = now_ms();
+      cancel = 1;
+    });
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.cancel = reinterpret_cast<const uint32_t *>(&cancel);
+    options.chunk_bytes = kMiB;
+    EXPECT_EQ(ground.zero(team, &options), -ECANCELED);
+    const uint64_t returned_at = now_ms();
+    EXPECT_FALSE(has_ended) << "the other job goes on";
+    canceller.join();
+    EXPECT_LE(returned_at - set_at, quick() ? 1000u : 100u) << "ms; before: " << before;
+    other.join();
+    hpz_team_destroy(team);
+  }
+}
+
+// --- Copies of the process
+// --------------------------------------------------------------------------
+
+// Of a child that is number 1 of its namespace: no signal but this one ends it.
+int wait_or_kill(pid_t child, unsigned seconds) {
+  int status = 0;
+  for (unsigned i = 0; i < seconds * 100; ++i) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    usleep(10'000);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return -SIGKILL;
+}
+
+// fork(), but the child is process 1 of a new namespace. Allowed with threads, as unshare is not
+// everywhere.
+pid_t fork_as_first() {
+  return static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+}
+
+TEST(Ends, child_with_the_same_number_has_no_team) {
+  const Ground ground(8 * kMiB);
+  const pid_t first = fork_as_first();
+  if (first < 0) GTEST_SKIP() << "NOT TESTED HERE: no pid namespace (wants root)";
+  if (first == 0) {
+    hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
+    options.threads = 2;
+    hpz_team *team = nullptr;
+    if (getpid() != 1 || hpz_team_create(&options, &team) != 0) _exit(100);
+    if (ground.zero(team, nullptr) != 0) _exit(101);
+    const pid_t second = fork_as_first();
+    if (second < 0) _exit(102);
+    if (second == 0) {
+      hpz_team_info info = HPZ_TEAM_INFO_INIT;
+      int failed = getpid() != 1 ? 1 : 0;
+      failed |= hpz_team_info_get(team, &info) != -ECHILD ? 2 : 0;
+      failed |= ground.zero(team, nullptr) != -ECHILD ? 4 : 0;
+      failed |= ground.zero(nullptr, nullptr) != 0 ? 8 : 0;
+      hpz_team_destroy(team);
+      _exit(failed);
+    }
+    const int failed = wait_or_kill(second, 20);
+    if (failed == 0 && ground.zero(team, nullptr) != 0) _exit(103);
+    _exit(failed < 0 ? 104 : failed);
+  }
+  EXPECT_EQ(wait_or_kill(first, 40), 0) << "104: it hung or died by a signal";
+}
+
+// The child's copy of the call has no workers to wait for. One on the calling thread has all that
+// it needs.
+TEST(Ends, fork_in_a_callback) {
+  const struct {
+    size_t bytes, chunk_bytes;
+    int result;  // of the child
+  } jobs[] = {{32 * kMiB, 64 * 1024, -ECHILD}, {512 * 1024, 4096, 0}};
+  for (const auto &job : jobs) {
+    const Ground ground(job.bytes);
+    hpz_team *const team = new_team(2);
+    const pid_t parent = getpid();
+    pid_t child = -1;
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = job.chunk_bytes;
+    options.user = &child;
+    options.progress = [](void *user, uint64_t, uint64_t) {
+      auto &its_child = *static_cast<pid_t *>(user);
+      if (its_child == -1) its_child = fork();
+      return 0;
+    };
+    const int result = ground.zero(team, &options);
+    if (getpid() != parent) {
+      int failed = result != job.result ? 1 : 0;
+      failed |= ground.zero(team, nullptr) != -ECHILD ? 2 : 0;
+      failed |= ground.zero(nullptr, nullptr) != 0 ? 4 : 0;
+      hpz_team_destroy(team);
+      _exit(failed);
+    }
+    EXPECT_EQ(result, 0) << "of the parent";
+    ASSERT_GT(child, 0);
+    EXPECT_EQ(wait_or_kill(child, 20), 0) << job.bytes << ": -9 is a hang";
+    hpz_team_destroy(team);
+  }
+}
+
+}  // namespace
+}  // namespace hpz::test
