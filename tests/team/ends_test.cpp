@@ -82,7 +82,6 @@ uint64_t now_ms() {
 
 size_t threads_now() {
   size_t count = 0;
-  // Sanitizers have threads of their own: only changes count.
   FILE *const status = fopen("/proc/self/status", "re");
   if (status == nullptr) return 0;
   char line[256];
@@ -93,8 +92,21 @@ size_t threads_now() {
   return count;
 }
 
-// --- Destroy
-// --------------------------------------------------------------------------------------
+// Whether so many are left, or fewer: one that is joined may be a moment in the kernel yet.
+bool are_left(size_t threads) {
+  for (int i = 0; i < 100 && threads_now() > threads; ++i) usleep(1000);
+  return threads_now() <= threads;
+}
+
+// Before any team. ThreadSanitizer adds one of its own to the first that is started.
+size_t threads_without_team() {
+  const size_t first = threads_now();
+  std::thread([] {}).join();
+  are_left(first);
+  return threads_now();
+}
+
+// --- Destroy -------------------------------------------------------------------------------------
 
 // Extents in memory whose page table entries are taken away, so that another thread sees by pagemap
 // that the call has come to read them: from then on the job is the library's to protect.
@@ -146,7 +158,7 @@ TEST(Ends, destroy_while_a_job_is_planned) {
   std::shuffle(extents.data(), extents.data() + kExtents, random);
   // On pages that are there.
   ASSERT_EQ(ground.zero(nullptr, nullptr), 0);
-  const size_t before = threads_now();
+  const size_t before = threads_without_team();
   for (int round = 0; round < (quick() ? 40 : 200); ++round) {
     hpz_team *const team = new_team(2);
     extents.forget();
@@ -163,7 +175,7 @@ TEST(Ends, destroy_while_a_job_is_planned) {
     if (round % 4 != 0) nanosleep(&pause, nullptr);
     hpz_team_destroy(team);
     // The caller is one thread; those of the team are gone.
-    EXPECT_LE(threads_now(), before + 1);
+    EXPECT_TRUE(are_left(before + 1)) << threads_now() << ", not " << before + 1;
     caller.join();
     ASSERT_TRUE(result == 0 || result == -ECANCELED) << result;
   }
@@ -180,7 +192,7 @@ int destroy_once(void *user, uint64_t, uint64_t) {
 // Whether the job is done by workers or by the calling thread.
 TEST(Ends, destroy_from_the_callback_of_any_job) {
   const Watchdog watchdog;
-  const size_t before = threads_now();
+  const size_t before = threads_without_team();
   const struct {
     size_t bytes, chunk_bytes;
   } jobs[] = {{4096, 0},
@@ -201,7 +213,7 @@ TEST(Ends, destroy_from_the_callback_of_any_job) {
       const int result = ground.zero(team, &options);
       EXPECT_TRUE(result == 0 || result == -ECANCELED) << result;
       EXPECT_EQ(to_destroy, nullptr) << "no call of progress";
-      EXPECT_EQ(threads_now(), before) << job.bytes << ": gone when the job's call returns";
+      EXPECT_TRUE(are_left(before)) << job.bytes << ": gone when the job's call returns";
     }
   }
 }
@@ -227,8 +239,7 @@ TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
   destroyer.join();
 }
 
-// --- Cancel
-// -----------------------------------------------------------------------------------------
+// --- Cancel --------------------------------------------------------------------------------------
 
 // Much address space of little memory: what keeps a worker busy in few chunks.
 class LongWork {
@@ -273,7 +284,7 @@ TEST(Ends, cancel_of_a_job_that_waits) {
   const Watchdog watchdog(120);
   const Ground ground(8 * kMiB);
   for (const bool before : {true, false}) {
-    const LongWork work((quick() ? 2048 : 4096) * kMiB);  // fresh: its page faults take the time
+    const LongWork work((quick() ? 1024 : 4096) * kMiB);  // fresh: its page faults take the time
     hpz_team *const team = new_team(1);
     std::atomic<bool> has_ended{false};
     std::thread other([&] {
@@ -302,8 +313,7 @@ TEST(Ends, cancel_of_a_job_that_waits) {
   }
 }
 
-// --- Copies of the process
-// --------------------------------------------------------------------------
+// --- Copies of the process -----------------------------------------------------------------------
 
 // Of a child that is number 1 of its namespace: no signal but this one ends it.
 int wait_or_kill(pid_t child, unsigned seconds) {
@@ -324,7 +334,20 @@ pid_t fork_as_first() {
   return static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
 }
 
+// To ThreadSanitizer a child of clone is the same process, whose workers nobody has waited for.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HPZERO_TEST_TSAN
+#endif
+#endif
+#ifdef HPZERO_TEST_TSAN
+constexpr bool kSeesClones = false;
+#else
+constexpr bool kSeesClones = true;
+#endif
+
 TEST(Ends, child_with_the_same_number_has_no_team) {
+  if (!kSeesClones) GTEST_SKIP() << "NOT TESTED HERE: ThreadSanitizer knows no clone";
   const Ground ground(8 * kMiB);
   const pid_t first = fork_as_first();
   if (first < 0) GTEST_SKIP() << "NOT TESTED HERE: no pid namespace (wants root)";

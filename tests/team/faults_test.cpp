@@ -236,8 +236,7 @@ TEST(FaultClaim, refuses_what_is_not_a_fault) {
   EXPECT_EQ(hpz_fault_claim(&info, nullptr), 0);
 }
 
-// --- Which signals are a job's
-// --------------------------------------------------------------------
+// --- Which signals are a job's -------------------------------------------------------------------
 
 struct Crafted {
   int signal, code;

@@ -114,8 +114,7 @@ TEST(Sandbox, no_ioctl) {
   }));
 }
 
-// --- Row F15: the documented calls and no others
-// ----------------------------------------------------
+// --- Row F15: the documented calls and no others -------------------------------------------------
 
 struct Call {
   const char *name;
