@@ -136,16 +136,16 @@ class space {
   hpz_space *get() const noexcept { return handle_.get(); }
 
   // All of it, by the team, or without one by the calling thread.
-  hpz_job_report zero(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+  hpz_job_report zero_all(const team *who = nullptr, const hpz_job_options *options = nullptr) {
     return run(hpz_space_zero, "hpz_space_zero", who, nullptr, 0, options);
   }
-  hpz_job_report populate(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+  hpz_job_report populate_all(const team *who = nullptr, const hpz_job_options *options = nullptr) {
     return run(hpz_space_populate, "hpz_space_populate", who, nullptr, 0, options);
   }
-  hpz_job_report reset(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+  hpz_job_report reset_all(const team *who = nullptr, const hpz_job_options *options = nullptr) {
     return run(hpz_space_reset, "hpz_space_reset", who, nullptr, 0, options);
   }
-  hpz_job_report release(const team *who = nullptr, const hpz_job_options *options = nullptr) {
+  hpz_job_report release_all(const team *who = nullptr, const hpz_job_options *options = nullptr) {
     return run(hpz_space_release, "hpz_space_release", who, nullptr, 0, options);
   }
 

@@ -12,23 +12,29 @@
  *   release   no longer needed            nobody                      reads zero, not resident
  *
  * Rules for all four:
- *  - (extents, count) names bytes by offset; (NULL, 0) the whole space. Extents may come in any
- *    order, adjacent and overlapping ones are merged. Exactly these bytes are meant.
- *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted; it is
- *    filled in whenever the result is not -EINVAL or -ECHILD.
+ *  - (extents, count) names bytes by offset; (NULL, 0) is the whole space, another pointer with
+ * count 0 nothing: beware of empty lists whose pointer is NULL. Extents may come in any order,
+ * adjacent and overlapping ones are merged. Exactly these bytes are meant.
+ *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted. Options
+ *    and reports begin with their INIT macro: a report's size says how much is written (at most 4
+ * KiB else -EINVAL). It is left as it was when the result is -EINVAL or -ECHILD.
  *  - The job is cut into chunks at page boundaries; a chunk is done when its stores are fenced.
  *    Chunks are worked on by the team's threads of the node that owns the memory, by those of
  *    others when these have nothing left to do.
  *  - Between chunks: progress, cancel, deadline. What these leave undone is untouched or, in the
- *    chunks in work, done.
+ *    chunks in work, done: the call returns when those are, with smaller chunk_bytes sooner.
  *  - The first error stops the job. The report then tells how many bytes are done, exactly, and the
- *    lowest offset that failed; bytes that were not begun are untouched.
+ *    lowest offset that failed; bytes that were not begun are untouched. Which chunks are done it
+ * does not tell: do the job again. (Of memory that is not mapped, or not for writing, reset and
+ * release do nothing at all.)
  *  - Result: 0, or
- *      -EINVAL      an extent beyond the end or wrapping; options that this version does not know;
+ *      -EINVAL      space NULL, extents NULL with a count, an extent beyond the end (also of length
+ *                   0) or wrapping; options, or a report's size, that this version does not know;
  *                   populate: no such node, or none that this thread may use. Nothing was done.
  *      -ECHILD      the team was created in another process. Nothing was done.
- *      -ENOMEM      no memory for the job's own lists (nothing was done), or, for populate and
- *                   reset, a shortage of memory or huge pages: by pool, cgroup or mount limit
+ *      -ENOMEM      no memory for the job's own lists (nothing was done), or a shortage of memory
+ *                   or huge pages for populate, reset, and release at the edges of pages: by pool,
+ *                   cgroup or mount limit
  *      -ECANCELED   *cancel was set, progress returned non-zero, or the team was destroyed
  *      -ETIMEDOUT   the deadline passed
  *      -EFAULT      not mapped, or past the end of the mapped file. (Also a shortage of huge pages
@@ -42,23 +48,24 @@
  *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
- *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Who writes
- *    to memory that a verb works on finds either content. Mappings must stay for the call. A
+ *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Of what
+ *    others write meanwhile some may be lost and some kept. Mappings must stay for the call. A
  *    callback must return: neither longjmp nor an exception may leave it. In a child that it forks
  *    the call returns -ECHILD, or goes on if it runs on the calling thread.
  *
  * System calls of the thread that works on a chunk, besides those of team.h:
- *   zero: brk getcpu mmap move_pages munmap
- *   populate: brk close futex getcpu get_mempolicy ioctl madvise mincore mmap move_pages munmap
- *     newfstatat openat pread64 read set_mempolicy
- *   reset: brk close futex getcpu ioctl madvise mincore mmap move_pages munmap newfstatat openat
- *     pread64 read
- *   release: brk close futex getcpu ioctl madvise mincore mmap move_pages munmap newfstatat openat
- *     pread64 read
+ *   zero: brk getcpu get_mempolicy mmap move_pages munmap set_mempolicy
+ *   populate: brk close futex getcpu get_mempolicy ioctl madvise memfd_create mincore mmap
+ *     move_pages munmap newfstatat openat pread64 read set_mempolicy
+ *   reset: brk close futex getcpu get_mempolicy ioctl madvise memfd_create mincore mmap move_pages
+ *     munmap newfstatat openat pread64 read set_mempolicy
+ *   release: brk close futex getcpu ioctl madvise memfd_create mincore mmap move_pages munmap
+ *     newfstatat openat pread64 read
  * Of the calling thread:
- *   calling: brk clock_gettime close futex getcpu getpid get_mempolicy ioctl madvise mincore mmap
- *     move_pages munmap newfstatat openat pread64 read
- * brk, mmap and munmap are malloc's; ioctl is PAGEMAP_SCAN and PROCMAP_QUERY; move_pages and
+ *   calling: brk clock_gettime close futex getcpu getpid get_mempolicy ioctl madvise memfd_create
+ *     mincore mmap move_pages munmap newfstatat openat pread64 read set_mempolicy
+ * brk, mmap and munmap are malloc's; ioctl is PAGEMAP_SCAN and PROCMAP_QUERY; memfd_create (whose
+ * file is closed at once) tells which file system is that of private huge pages; move_pages and
  * set_mempolicy are made where there are several nodes, get_mempolicy once in each job otherwise.
  */
 #ifndef HPZERO_SPACE_H
@@ -81,13 +88,13 @@ struct hpz_extent {
   uint64_t len;    /* bytes */
 };
 
-/* A field that is 0 means its default. Since 0.1.0. */
+/* Any field but size that is 0 means its default. Since 0.1.0. */
 struct hpz_space_options {
   size_t size;         /* of this struct, filled by HPZ_SPACE_OPTIONS_INIT */
   uint32_t flags;      /* none yet: 0 */
   uint32_t reserved;   /* 0 */
   uint64_t page_bytes; /* page size of the mappings, a power of two of at least 4096, for chunk
-                          boundaries; 0: found out */
+                          boundaries alone: a wrong one costs speed, never bytes. 0: found out */
 };
 
 #define HPZ_SPACE_OPTIONS_INIT \
@@ -113,7 +120,7 @@ struct hpz_job_options {
   const uint32_t *cancel; /* the job ends when this is not 0; read atomically */
   uint64_t deadline_ns;   /* the job ends at this time of CLOCK_MONOTONIC */
   const void *touch_next; /* zero, reset: what the calling thread reads next: cleared last, by the
-                             calling thread, and left in its cache */
+                             calling thread, and left in its cache. Elsewhere: no matter */
 };
 
 #define HPZ_JOB_OPTIONS_INIT \
@@ -141,11 +148,13 @@ struct hpz_job_report {
 };
 
 #define HPZ_JOB_REPORT_INIT \
-  { sizeof(struct hpz_job_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(struct hpz_job_report), 0, 0, 0, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0, 0, 0 }
 
-/* hpz_job_report.flags: where pages lie could not be asked or was not as chosen; best effort. Since
- * 0.1.0. */
-#define HPZ_JOB_NO_PLACEMENT UINT32_C(0x1)
+/* hpz_job_report.flags. Since 0.1.0. */
+#define HPZ_JOB_NO_PLACEMENT                                                                       \
+  UINT32_C(0x1)                        /* where pages lie could not be asked or was not as chosen: \
+                                          best effort */
+#define HPZ_JOB_NO_PROOF UINT32_C(0x2) /* reset: nothing could be proven, all was cleared */
 
 /* A space of memory that is mapped: the ranges in this order, as one run of offsets that begins at
  * 0. Any alignment; ranges of length 0 count for nothing. The list is copied; the mappings remain
@@ -168,7 +177,8 @@ HPZ_API int hpz_space_zero(struct hpz_space *space, struct hpz_team *team,
                            const struct hpz_job_options *options,
                            struct hpz_job_report *report) HPZ_NOEXCEPT;
 
-/* Makes every page resident and writable, and the errors of doing so into results where a touch
+/* Makes every page resident and writable, of the size that the mapping gives (for transparent huge
+ * pages madvise(MADV_HUGEPAGE) first), and the errors of doing so into results where a touch
  * would get SIGBUS. A fresh page is cleared by the kernel and never again by us; one that is
  * resident keeps its content. Pages that the extents touch in part are populated whole. Chunks are
  * never worked on by another node's threads, for who touches decides where a page lies.
@@ -186,8 +196,10 @@ HPZ_API int hpz_space_populate(struct hpz_space *space, struct hpz_team *team,
  * cleared. (Private huge pages that fork has shared and the other process has written to meanwhile
  * are absent here, and a fault to read where the pool is empty.)
  *
- * Asking costs: for userfaultfd smaps alone tells, which walks the page tables of all mappings
- * below the space, some 15 ms for each GiB of resident 4 KiB pages there. Since 0.1.0. */
+ * Needs /proc inside of a sandbox, and a dumpable process (after setuid: prctl(PR_SET_DUMPABLE,
+ * 1)); else HPZ_JOB_NO_PROOF. Asking costs: for userfaultfd smaps alone tells, which walks the page
+ * tables of all mappings below the space, some 15 ms for each GiB of resident 4 KiB pages there.
+ * Since 0.1.0. */
 HPZ_API int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
                             const struct hpz_extent *extents, size_t count,
                             const struct hpz_job_options *options,

@@ -36,7 +36,7 @@ HPZ_EXTERN_C_BEGIN
 
 struct hpz_team; /* opaque */
 
-/* A field that is 0 or NULL means its default. Since 0.1.0. */
+/* Any field but size that is 0 or NULL means its default. Since 0.1.0. */
 struct hpz_team_options {
   size_t size;      /* of this struct, filled by HPZ_TEAM_OPTIONS_INIT */
   uint32_t threads; /* workers; 0: one for each core of the allowed CPUs, at most the cgroup's CPU
@@ -64,7 +64,7 @@ enum hpz_verb HPZ_ENUM_BASE {
   HPZ_VERB_RELEASE = 3
 };
 
-/* Since 0.1.0. */
+/* Begins with HPZ_TEAM_INFO_INIT: size says how much is written. Since 0.1.0. */
 struct hpz_team_info {
   size_t size;      /* of this struct, filled by HPZ_TEAM_INFO_INIT */
   uint32_t threads; /* workers that there are; 0: jobs run on the calling thread */
@@ -117,6 +117,13 @@ HPZ_API int hpz_team_info_get(const struct hpz_team *team, struct hpz_team_info 
  * its address lies in the bytes that the job was clearing, the fault is the job's: *ucontext is
  * changed so that returning from the handler ends the chunk, and the job returns the error and what
  * is surely done. The handler must then return at once.
+ *
+ *   static void on_fault(int signal, siginfo_t *info, void *context) {   // of SIGBUS and SIGSEGV,
+ *     if (hpz_fault_claim(info, context)) return;                        // with SA_SIGINFO
+ *     ...
+ *   }
+ *
+ * On a worker it runs on that thread's stack of 256 KiB; workers have no alternate one.
  *
  * The job's error: -EHWPOISON for a poisoned page (BUS_MCEERR_AR), else -EFAULT: unmapped,
  * truncated, or a shortage of huge pages, which a signal does not tell apart.

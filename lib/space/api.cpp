@@ -9,6 +9,7 @@
 
 #include "lib/plan/options.h"
 #include "lib/space/space.h"
+#include "lib/team/clock.h"
 #include "lib/team/handle.h"
 
 using namespace hpz;
@@ -29,19 +30,20 @@ using Verb = int (*)(const VerbCall &, hpz_job_report &) noexcept;
 int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
               size_t count, const hpz_job_options *options, hpz_job_report *report) noexcept {
   if (space == nullptr) return -EINVAL;
-  if (report != nullptr && report->size < sizeof(size_t)) return -EINVAL;
+  if (report != nullptr && !is_info_size(report->size)) return -EINVAL;
   hpz_job_options known = HPZ_JOB_OPTIONS_INIT;
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
   if (known.flags != 0 || known.reserved != 0 || known.node < -1) return -EINVAL;
   Team *const its_team = team != nullptr ? team_of(team) : nullptr;
   if (its_team != nullptr && !its_team->is_of_this_process()) return -ECHILD;
 
+  const uint64_t started_ns = monotonic_ns();
   hpz_job_report own = HPZ_JOB_REPORT_INIT;
-  own.first_bad_offset = UINT64_MAX;
   Team::Call team_call(its_team);
   const VerbCall call = {space->space, its_team, team_call, extents, count, known};
   const int error = verb(call, own);
   own.error = error;
+  if (own.wall_ns == 0) own.wall_ns = monotonic_ns() - started_ns;  // refused before it began
   if (report != nullptr && error != -EINVAL && error != -ECHILD) write_info(report, own);
   return error;
 }

@@ -128,7 +128,9 @@ int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
   if (resetting.plan == nullptr) return -ENOMEM;
   int error = job.find_pieces();
   if (error != 0) return error;
-  if (resetting.mappings.read(job.pieces()) == 0) {
+  const bool is_known = resetting.mappings.read(job.pieces()) == 0;
+  if (!is_known || !resetting.residency.can_prove()) job.add_flag(HPZ_JOB_NO_PROOF);
+  if (is_known) {
     const MappingCheck check = resetting.mappings.check(job.pieces());
     if (check.error != 0) {
       report.first_bad_offset = check.bad_offset;

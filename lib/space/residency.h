@@ -69,7 +69,7 @@ class DirtyRuns {
   uintptr_t at_;  // what lies before is told, or in the buffer
   const uintptr_t end_;
   size_t next_ = 0, held_ = 0;  // in the buffer
-  Buffer buffer_;
+  Buffer buffer_ = {};          // MemorySanitizer does not know what the ioctl fills
 };
 
 // What an entry of /proc/self/pagemap says (Linux: Documentation/admin-guide/mm/pagemap.rst).

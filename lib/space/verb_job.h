@@ -60,6 +60,8 @@ class VerbJob {
   // Which of the bytes were worked on by a CPU of their node.
   void count_locality(size_t index, uint64_t bytes) noexcept;
 
+  void add_flag(uint32_t flag) noexcept { flags_.fetch_or(flag, std::memory_order_relaxed); }
+
   std::atomic<uint64_t> cleared{0}, populated{0}, skipped{0};
 
  private:

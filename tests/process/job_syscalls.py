@@ -16,6 +16,8 @@ VERBS = {"zero", "populate", "reset", "release"}
 MALLOC = {"brk", "madvise", "mmap", "munmap"}  # its arenas, free lists and trimming decide when
 SEVERAL_NODES = {"getcpu", "get_mempolicy", "move_pages", "set_mempolicy"}
 OLD_KERNELS = {"mincore", "pread64"}  # where no advice and no ioctl does the same
+# What an error's reason takes to find out, and private huge pages.
+ERRORS = {"close", "memfd_create", "newfstatat", "openat", "read"}
 EXCUSED = {
     "hpz_team_create": MALLOC | SEVERAL_NODES
     | {"clone", "fstat"}  # another glibc
@@ -28,11 +30,10 @@ EXCUSED = {
     "hpz_team_info_get": {"clock_gettime", "futex"},  # the vDSO's; a worker that is in the way
     "hpz_team_destroy": MALLOC,
     "zero": MALLOC | SEVERAL_NODES,
-    "populate": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS
-    | {"newfstatat"},  # an error in a file
-    "reset": MALLOC | SEVERAL_NODES | OLD_KERNELS,
-    "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS,
-    "calling": MALLOC | SEVERAL_NODES | OLD_KERNELS | {"clock_gettime"},
+    "populate": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS,
+    "reset": MALLOC | SEVERAL_NODES | OLD_KERNELS | ERRORS,
+    "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS,
+    "calling": MALLOC | SEVERAL_NODES | OLD_KERNELS | ERRORS | {"clock_gettime"},
 }
 
 

@@ -18,16 +18,17 @@ TEST(Cxx, teams_and_spaces) {
   EXPECT_EQ(memory[9], 'x');
   EXPECT_EQ(memory[10], 0);
   EXPECT_EQ(memory[30], 'x');
-  EXPECT_EQ(space.zero(std::vector<hpz_extent>{}).done_bytes, 0u) << "no extents, no bytes";
-  EXPECT_EQ(space.reset(&two).done_bytes, memory.size());
+  EXPECT_EQ(space.zero({}).done_bytes, 0u) << "no extents, no bytes";
+  EXPECT_EQ(space.release({}, &two).done_bytes, 0u);
+  EXPECT_EQ(space.reset_all(&two).done_bytes, memory.size());
   EXPECT_TRUE(hpzero::is_zero(memory.data(), memory.size()));
-  EXPECT_EQ(space.populate(&two).done_bytes, memory.size());
+  EXPECT_EQ(space.populate_all(&two).done_bytes, memory.size());
 
   hpzero::space moved = std::move(space);
   const uint32_t cancel = 1;
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.cancel = &cancel;
-  EXPECT_THROW(moved.zero(&two, &options), std::system_error);
+  EXPECT_THROW(moved.zero_all(&two, &options), std::system_error);
   EXPECT_THROW(hpzero::team(1, "no cpus"), std::system_error);
   EXPECT_THROW(hpzero::space(nullptr, 1), std::system_error);
 }

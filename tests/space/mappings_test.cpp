@@ -93,8 +93,8 @@ TEST(Smaps, the_kernels_own_huge_pages_are_told_by_their_device) {
 // FUSE and others may number a file 0.
 TEST(Smaps, file_number_0_of_a_device_is_a_file) {
   const Array<Mapping> all = parse(
-      "1000-2000 rw-p 00000000 00:2a 0   /mnt/file\n"
-      "2000-3000 rw-p 00000000 fe:00 0   /mnt/other\n"
+      "1000-2000 rw-p 00000000 00:2a 0   /data/file\n"
+      "2000-3000 rw-p 00000000 fe:00 0   /data/other\n"
       "3000-4000 rw-p 00000000 00:00 0 \n",
       100, 0, UINTPTR_MAX);
   ASSERT_EQ(all.size(), 3u);
