@@ -107,6 +107,7 @@ struct Team::RunningJob {
 
 void *Team::worker_main(void *argument) noexcept {
   auto &worker = *static_cast<Worker *>(argument);
+  block_host_signals();
   prctl(PR_SET_NAME, "hpzero");
   worker.team->work(worker);
   return nullptr;

@@ -60,4 +60,9 @@ ThreadStart start_thread(void *(*entry)(void *), void *argument, const CpuSet &c
   return start;
 }
 
+void block_host_signals() noexcept {
+  const sigset_t blocked = host_signals();
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+}
+
 }  // namespace hpz

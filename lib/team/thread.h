@@ -17,7 +17,11 @@ struct ThreadStart {
 };
 
 // The calling thread's affinity and mask are untouched throughout. cpus empty: not pinned.
+// The thread's first act should be block_host_signals(): whoever wraps pthread_create (sanitizers,
+// preloaded libraries) may have put its creator's mask in place of the one it was started with.
 ThreadStart start_thread(void *(*entry)(void *), void *argument, const CpuSet &cpus) noexcept;
+
+void block_host_signals() noexcept;
 
 }  // namespace hpz
 
