@@ -35,16 +35,15 @@
  *      -ENOMEM      no memory for the job's own lists (nothing was done), or a shortage of memory
  *                   or huge pages for populate, reset, and release at the edges of pages: by pool,
  *                   cgroup or mount limit
- *      -ECANCELED   *cancel was set, progress returned non-zero, or the team was destroyed
- *      -ETIMEDOUT   the deadline passed
- *      -EFAULT      not mapped, or past the end of the mapped file. (Also a shortage of huge pages
- *                   where the kernel does not let us exclude the latter.)
- *      -EACCES      populate, reset, release: mapped without write permission
+ *      -ECANCELED   *cancel was set, progress returned non-zero, or the team was destroyed, before
+ * all was done -ETIMEDOUT   the deadline passed before all was done -EFAULT      not mapped, or
+ * past the end of the mapped file. (Also a shortage of huge pages where the kernel does not let us
+ * exclude the latter.) -EACCES      populate, reset, release: mapped without write permission
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
- *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot
- * tell poison from shortage.)
+ *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot tell
+ *    poison from shortage.)
  *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.

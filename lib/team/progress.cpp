@@ -59,11 +59,13 @@ void Progress::report(const Job &job) noexcept {
   if (job.progress(job.user, done, job.total_bytes) != 0) stop(-ECANCELED);
 }
 
-void Progress::result(JobResult &out) const noexcept {
+void Progress::result(const Job &job, JobResult &out) const noexcept {
   // A failure outranks what else may have stopped the job: the caller must hear of it.
   out.error = failure_ != 0 ? failure_ : stopped_.load(std::memory_order_relaxed);
   out.bad_offset = bad_offset_;
   out.done_bytes = done_bytes();
+  // A deadline or a cancel that came while the last chunks were finished has come too late.
+  if (failure_ == 0 && out.done_bytes == job.total_bytes) out.error = 0;
   out.cpu_ns = cpu_ns_.load(std::memory_order_relaxed);
 }
 

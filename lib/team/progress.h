@@ -55,7 +55,7 @@ class Progress {
   void report(const Job &job) noexcept;
   // Task after task on the calling thread.
   void run_all(const Job &job) noexcept;
-  void result(JobResult &out) const noexcept;
+  void result(const Job &job, JobResult &out) const noexcept;
 
  private:
   void fail(int error, uint64_t offset) noexcept;

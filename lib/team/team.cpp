@@ -256,7 +256,7 @@ void Team::end(Call &call) noexcept {
 int Team::Call::run(const Job &job, JobResult &result) noexcept {
   if (team_ != nullptr) return team_->run(job, progress_, result);
   progress_.run_all(job);
-  progress_.result(result);
+  progress_.result(job, result);
   result.threads = 1;
   return 0;
 }
@@ -272,7 +272,7 @@ int Team::run(const Job &job, Progress &progress, JobResult &result) noexcept {
                         (job.tasks->size() <= 1 && placement_.nodes.size() == 1);
   if (workers_.empty() || (is_small && !is_bound())) {
     progress.run_all(job);
-    progress.result(result);
+    progress.result(job, result);
     result.threads = 1;
     return 0;
   }
@@ -280,7 +280,7 @@ int Team::run(const Job &job, Progress &progress, JobResult &result) noexcept {
   const int error = start(running);
   if (error != 0) return error;
   wait_for(running);
-  progress.result(result);
+  progress.result(job, result);
   result.threads = running.most_active;
   if (!is_of_this_process()) result.error = -ECHILD;
   return 0;
