@@ -42,8 +42,8 @@
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
- *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot tell
- *    poison from shortage.)
+ *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot
+ *    tell poison from shortage.)
  *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
