@@ -285,17 +285,24 @@ TEST_P(Space, deadline_in_mid_job) {
 // Row F17: what was not begun is untouched, what was begun is done, and the report tells how much.
 TEST_P(Space, field_F17_progress_cancels) {
   const Memory memory(64 * kMiB);
-  memset(memory.begin(), kPoison, memory.bytes());
   const SpacePointer space = make_space(memory.begin(), memory.bytes());
-  Progress progress;
-  progress.stop_at = 1;
-  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
-  options.chunk_bytes = 2 * kMiB;
-  options.progress = take_down;
-  options.user = &progress;
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
-  ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report), -ECANCELED);
+  // On a busy machine the workers may be through before the callback comes to its first turn.
+  int result = 0;
+  for (int attempt = 0; attempt < 100 && result == 0; ++attempt) {
+    memset(memory.begin(), kPoison, memory.bytes());
+    Progress progress;
+    progress.stop_at = 1;
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.chunk_bytes = 2 * kMiB;
+    options.progress = take_down;
+    options.user = &progress;
+    result = hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report);
+    ASSERT_TRUE(result == -ECANCELED || report.done_bytes == memory.bytes()) << result;
+  }
+  ASSERT_EQ(result, -ECANCELED);
   EXPECT_GT(report.done_bytes, 0u);
+  EXPECT_LT(report.done_bytes, memory.bytes());
   size_t zero = 0;
   for (size_t at = 0; at < memory.bytes(); at += 4096) {
     const bool is_zero = hpz_is_zero(memory.begin() + at, 4096) != 0;
