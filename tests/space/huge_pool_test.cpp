@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The verbs with a pool of huge pages that is set to be empty: alone, by the lock huge_pages.
+// The verbs on huge pages, of a pool that is filled or emptied for them: alone, by the lock
+// huge_pages.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
@@ -88,6 +89,37 @@ TEST(HugePool, reset_after_a_fork_with_an_empty_pool) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << " (7: SIGBUS)";
   EXPECT_TRUE(all_are(memory.begin(), memory.end(), kPoison, "the parent's"));
+}
+
+class HugePages : public ByWorkers {};
+HPZERO_BY_WORKERS(HugePages);
+
+TEST_P(HugePages, reset_and_release) {
+  const Pool pool;
+  if (Pool::all_pages() < 0) GTEST_SKIP() << "NOT TESTED HERE: no 2 MiB pages in this kernel";
+  if (Pool::free_pages() < 4 && !Pool::set(Pool::all_pages() + 4)) {
+    GTEST_SKIP() << "NOT TESTED HERE: the pool cannot be changed (wants root)";
+  }
+  const Memory memory(4 * kHuge, MAP_HUGETLB);
+  if (memory.begin() == nullptr) GTEST_SKIP() << "NOT TESTED HERE: no four free 2 MiB pages";
+  memory.begin()[kHuge + 5] = 1;
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.done_bytes, memory.bytes());
+  // What was never touched is skipped where that is proven (PAGEMAP_SCAN), else cleared.
+  EXPECT_TRUE(report.skipped_bytes == 3 * kHuge || report.skipped_bytes == 0)
+      << report.skipped_bytes;
+  EXPECT_TRUE(hpz_is_zero(memory.begin() + kHuge, kHuge));
+  memset(memory.begin(), kPoison, memory.bytes());
+  // Of huge pages in part the rest is kept.
+  const hpz_extent extent = {4096, 2 * kHuge};
+  EXPECT_EQ(hpz_space_release(space.get(), team(), &extent, 1, nullptr, &report), 0);
+  EXPECT_EQ(report.skipped_bytes, kHuge);
+  EXPECT_EQ(report.cleared_bytes, kHuge);
+  EXPECT_TRUE(all_are(memory.begin(), memory.begin() + 4096, kPoison, "before"));
+  EXPECT_TRUE(hpz_is_zero(memory.begin() + 4096, 2 * kHuge));
+  EXPECT_TRUE(all_are(memory.begin() + 4096 + 2 * kHuge, memory.end(), kPoison, "behind"));
 }
 
 }  // namespace

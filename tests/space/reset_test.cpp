@@ -339,18 +339,5 @@ TEST_P(ResetVerb, file_shorter_than_its_mapping) {
   EXPECT_TRUE(hpz_is_zero(memory.begin(), 2 * kMiB));
 }
 
-TEST_P(ResetVerb, reserved_huge_pages) {
-  const Memory memory(2 * 2 * kMiB, MAP_HUGETLB);
-  if (memory.begin() == nullptr) GTEST_SKIP() << "NOT TESTED HERE: no two free 2 MiB pages";
-  memory.begin()[5] = 1;
-  const SpacePointer space = make_space(memory.begin(), memory.bytes());
-  hpz_job_report report = HPZ_JOB_REPORT_INIT;
-  ASSERT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
-  EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
-  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), 0);
-  EXPECT_EQ(report.skipped_bytes, memory.bytes());
-  EXPECT_EQ(memory.resident_bytes(), 0u);
-}
-
 }  // namespace
 }  // namespace hpz::test
