@@ -13,32 +13,35 @@
  *
  * Rules for all four:
  *  - (extents, count) names bytes by offset; (NULL, 0) is the whole space, another pointer with
- * count 0 nothing: beware of empty lists whose pointer is NULL. Extents may come in any order,
- * adjacent and overlapping ones are merged. Exactly these bytes are meant.
- *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted. Options
- *    and reports begin with their INIT macro: a report's size says how much is written (at most 4
- * KiB else -EINVAL). It is left as it was when the result is -EINVAL or -ECHILD.
+ *    count 0 nothing: beware of empty lists whose pointer is NULL. Extents may come in any order,
+ *    adjacent and overlapping ones are merged. Exactly these bytes are meant.
+ *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted.
+ *    Options and reports begin with their INIT macro: a report's size says how much is written (at
+ *    most 4 KiB, else -EINVAL). It is left as it was when the result is -EINVAL or -ECHILD.
  *  - The job is cut into chunks at page boundaries; a chunk is done when its stores are fenced.
  *    Chunks are worked on by the team's threads of the node that owns the memory, by those of
  *    others when these have nothing left to do.
  *  - Between chunks: progress, cancel, deadline. What these leave undone is untouched or, in the
  *    chunks in work, done: the call returns when those are, with smaller chunk_bytes sooner.
- *  - The first error stops the job. The report then tells how many bytes are done, exactly, and the
- *    lowest offset that failed; bytes that were not begun are untouched. Which chunks are done it
- * does not tell: do the job again. (Of memory that is not mapped, or not for writing, reset and
- * release do nothing at all.)
+ *  - The first error stops the job. The report then tells how many bytes are done, exactly, and
+ *    the lowest offset that failed; bytes that were not begun are untouched. Which chunks are done
+ *    it does not tell: do the job again. (Of memory that is not mapped, or not for writing, reset
+ *    and release do nothing at all.)
  *  - Result: 0, or
- *      -EINVAL      space NULL, extents NULL with a count, an extent beyond the end (also of length
- *                   0) or wrapping; options, or a report's size, that this version does not know;
- *                   populate: no such node, or none that this thread may use. Nothing was done.
+ *      -EINVAL      space NULL, extents NULL with a count, an extent beyond the end (also of
+ *                   length 0) or wrapping; options, or a report's size, that this version does not
+ *                   know; populate: no such node, or none that this thread may use. Nothing was
+ *                   done.
  *      -ECHILD      the team was created in another process. Nothing was done.
  *      -ENOMEM      no memory for the job's own lists (nothing was done), or a shortage of memory
  *                   or huge pages for populate, reset, and release at the edges of pages: by pool,
  *                   cgroup or mount limit
  *      -ECANCELED   *cancel was set, progress returned non-zero, or the team was destroyed, before
- * all was done -ETIMEDOUT   the deadline passed before all was done -EFAULT      not mapped, or
- * past the end of the mapped file. (Also a shortage of huge pages where the kernel does not let us
- * exclude the latter.) -EACCES      populate, reset, release: mapped without write permission
+ *                   all was done
+ *      -ETIMEDOUT   the deadline passed before all was done
+ *      -EFAULT      not mapped, or past the end of the mapped file. (Also a shortage of huge pages
+ *                   where the kernel does not let us exclude the latter.)
+ *      -EACCES      populate, reset, release: mapped without write permission
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
@@ -107,11 +110,12 @@ struct hpz_job_options {
                            and for huge jobs up to a millionth of them */
   uint32_t threads;     /* at most so many; 0: as many as still raise the rate */
   uint32_t flags;       /* none yet: 0 */
-  int32_t node;      /* populate: place the pages on this node, unless the mapping has a policy of
-                        its own (then HPZ_JOB_NO_PLACEMENT, if they come to lie elsewhere). -1:
-                        by the mapping's policy, else by the calling thread's, else on the
-                        calling thread's node */
-  uint32_t reserved; /* 0 */
+  int32_t node;         /* populate: place the pages on this node: huge ones there or nowhere
+                           (-ENOMEM), others where there is room (HPZ_JOB_NO_PLACEMENT tells). A
+                           policy that the mapping itself has wins. -1: by the mapping's policy,
+                           else by the calling thread's, else on the calling thread's node. No
+                           matter to other verbs */
+  uint32_t reserved;    /* 0 */
   /* Called on the calling thread, at most once for each chunk and once at the end; a result other
    * than 0 cancels. It may use the library, and other jobs of the team. */
   int (*progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
@@ -149,11 +153,12 @@ struct hpz_job_report {
 #define HPZ_JOB_REPORT_INIT \
   { sizeof(struct hpz_job_report), 0, 0, 0, 0, 0, 0, 0, 0, UINT64_MAX, 0, 0, 0, 0 }
 
-/* hpz_job_report.flags. Since 0.1.0. */
-#define HPZ_JOB_NO_PLACEMENT                                                                       \
-  UINT32_C(0x1)                        /* where pages lie could not be asked or was not as chosen: \
-                                          best effort */
-#define HPZ_JOB_NO_PROOF UINT32_C(0x2) /* reset: nothing could be proven, all was cleared */
+/* hpz_job_report.flags: where pages lie could not be asked or was not as chosen, placement is best
+ * effort. Since 0.1.0. */
+#define HPZ_JOB_NO_PLACEMENT UINT32_C(0x1)
+
+/* hpz_job_report.flags: reset could prove nothing and cleared all. Since 0.1.0. */
+#define HPZ_JOB_NO_PROOF UINT32_C(0x2)
 
 /* A space of memory that is mapped: the ranges in this order, as one run of offsets that begins at
  * 0. Any alignment; ranges of length 0 count for nothing. The list is copied; the mappings remain
@@ -177,38 +182,42 @@ HPZ_API int hpz_space_zero(struct hpz_space *space, struct hpz_team *team,
                            struct hpz_job_report *report) HPZ_NOEXCEPT;
 
 /* Makes every page resident and writable, of the size that the mapping gives (for transparent huge
- * pages madvise(MADV_HUGEPAGE) first), and the errors of doing so into results where a touch
- * would get SIGBUS. A fresh page is cleared by the kernel and never again by us; one that is
- * resident keeps its content. Pages that the extents touch in part are populated whole. Chunks are
- * never worked on by another node's threads, for who touches decides where a page lies.
- * MADV_POPULATE_WRITE (Linux 5.14); before that a touch by futex(FUTEX_WAKE_OP), which returns what
- * would have been a signal. Since 0.1.0. */
+ * pages madvise(MADV_HUGEPAGE) first), and the errors of doing so into results where a touch would
+ * get SIGBUS. A fresh page is cleared by the kernel and never again by us; one that is resident
+ * keeps its content. Pages that the extents touch in part are populated whole. Chunks are never
+ * worked on by another node's threads, for who touches decides where a page lies, unless a policy
+ * interleaves it. MADV_POPULATE_WRITE (Linux 5.14); before that a touch by futex(FUTEX_WAKE_OP),
+ * which returns what would have been a signal. Since 0.1.0. */
 HPZ_API int hpz_space_populate(struct hpz_space *space, struct hpz_team *team,
                                const struct hpz_extent *extents, size_t count,
                                const struct hpz_job_options *options,
                                struct hpz_job_report *report) HPZ_NOEXCEPT;
 
 /* Makes every byte read zero, and leaves alone what is proven to: pages of private anonymous
- * mappings that are absent and not swapped, or are the shared zero page. Proof comes from
- * the process's pagemap (PAGEMAP_SCAN from Linux 6.7 on, which alone proves zero pages and huge
- * pages) and is never taken for mappings registered with userfaultfd. Without it everything is
- * cleared. (Private huge pages that fork has shared and the other process has written to meanwhile
- * are absent here, and a fault to read where the pool is empty.)
+ * mappings that are absent and not swapped, or are the shared zero page. Proof comes from the
+ * process's pagemap (PAGEMAP_SCAN from Linux 6.7 on, which alone proves zero pages and huge pages)
+ * and is never taken for mappings registered with userfaultfd. Without it everything is cleared.
+ * (Private huge pages that fork has shared and the other process has written to meanwhile are
+ * absent here, and a fault to read where the pool is empty.)
  *
- * Needs /proc inside of a sandbox, and a dumpable process (after setuid: prctl(PR_SET_DUMPABLE,
- * 1)); else HPZ_JOB_NO_PROOF. Asking costs: for userfaultfd smaps alone tells, which walks the page
- * tables of all mappings below the space, some 15 ms for each GiB of resident 4 KiB pages there.
- * Since 0.1.0. */
+ * Needs /proc inside of a sandbox, and a dumpable process (after setuid:
+ * prctl(PR_SET_DUMPABLE, 1)); else HPZ_JOB_NO_PROOF. Asking costs: for userfaultfd smaps alone
+ * tells, which walks the page tables of all mappings below the space, some 15 ms for each GiB of
+ * resident 4 KiB pages there. Since 0.1.0. */
 HPZ_API int hpz_space_reset(struct hpz_space *space, struct hpz_team *team,
                             const struct hpz_extent *extents, size_t count,
                             const struct hpz_job_options *options,
                             struct hpz_job_report *report) HPZ_NOEXCEPT;
 
 /* Gives memory back: MADV_DONTNEED for private anonymous mappings, MADV_REMOVE for shared ones,
- * which punches a hole into the mapped file (a poisoned page of it stays a fault to touch). Whole
- * pages of the mapping are given back; what an extent holds of a page in part is cleared.
- * -EOPNOTSUPP, before anything is done: private mappings of files, mappings registered with
- * userfaultfd or locked in memory, devices. Since 0.1.0. */
+ * which punches a hole into the mapped file. Whole pages of the mapping are given back; what an
+ * extent holds of a page in part is cleared. -EOPNOTSUPP, before anything is done: private mappings
+ * of files, mappings registered with userfaultfd or locked in memory, devices; and everything where
+ * /proc does not tell what is mapped. Asking costs as for reset.
+ *
+ * Guard pages (MADV_GUARD_INSTALL) stay what they are, and a poisoned page of a shared file stays a
+ * fault to touch. Memory that a device has pinned (VFIO) is released all the same, and the device
+ * keeps the old pages: release none of it. Since 0.1.0. */
 HPZ_API int hpz_space_release(struct hpz_space *space, struct hpz_team *team,
                               const struct hpz_extent *extents, size_t count,
                               const struct hpz_job_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A team: pinned worker threads that execute the jobs of space.h, map.h and pool.h. It knows no
- * memory: what a job does to which bytes is the business of those headers.
+ * A team: pinned worker threads that execute the jobs of space.h. It knows no memory: what a job
+ * does to which bytes is the business of that header.
  *
  * Rules for all calls here, where a declaration says nothing else:
  *  - Result: 0, or a negative errno value with nothing changed.
@@ -50,11 +50,9 @@ struct hpz_team_options {
   { sizeof(struct hpz_team_options), 0, 0, NULL }
 
 /* hpz_team_info.flags. Since 0.1.0. */
-#define HPZ_TEAM_UNPINNED UINT32_C(0x1) /* pinning was refused: workers run where they run */
-#define HPZ_TEAM_FEWER UINT32_C(0x2)    /* threads could not be created: fewer than planned */
-#define HPZ_TEAM_NO_PLACEMENT                                         \
-  UINT32_C(0x4) /* the kernel does not tell or does not let us choose \
-                   where pages lie: placement is best effort */
+#define HPZ_TEAM_UNPINNED UINT32_C(0x1)     /* pinning was refused: workers run where they run */
+#define HPZ_TEAM_FEWER UINT32_C(0x2)        /* threads could not be created: fewer than planned */
+#define HPZ_TEAM_NO_PLACEMENT UINT32_C(0x4) /* nobody tells or chooses where pages lie */
 
 /* What a job does: index of hpz_team_info.node[].knee. Since 0.1.0. */
 enum hpz_verb HPZ_ENUM_BASE {
@@ -79,16 +77,10 @@ struct hpz_team_info {
   } node[64];
 };
 
-#define HPZ_TEAM_INFO_INIT                      \
-  {                                             \
-    sizeof(struct hpz_team_info), 0, 0, 0, 0, { \
-      {                                         \
-        0, 0, {                                 \
-          0, 0, 0, 0                            \
-        }                                       \
-      }                                         \
-    }                                           \
-  }
+/* clang-format off */
+#define HPZ_TEAM_INFO_INIT \
+  { sizeof(struct hpz_team_info), 0, 0, 0, 0, {{0, 0, {0, 0, 0, 0}}} }
+/* clang-format on */
 
 /* Creates a team. Its workers are started before the call returns, so that no later mmap of a
  * thread's stack waits behind a populate; they sleep until there is a job. Each is pinned inside
@@ -108,22 +100,25 @@ HPZ_API int hpz_team_create(const struct hpz_team_options *options,
  * call returns. Since 0.1.0. */
 HPZ_API void hpz_team_destroy(struct hpz_team *team) HPZ_NOEXCEPT;
 
-/* Describes the team. Result: -EINVAL team or out NULL, or out->size too small to hold size itself;
- * -ECHILD. Since 0.1.0. */
+/* Describes the team. Result: -EINVAL team or out NULL, or out->size too small to hold size itself
+ * or more than 4 KiB; -ECHILD. Since 0.1.0. */
 HPZ_API int hpz_team_info_get(const struct hpz_team *team, struct hpz_team_info *out) HPZ_NOEXCEPT;
 
 /* For the host's own SIGBUS or SIGSEGV handler; the library installs none. Call it first thing with
  * the handler's second and third argument. If the fault happened in this thread inside a job and
  * its address lies in the bytes that the job was clearing, the fault is the job's: *ucontext is
  * changed so that returning from the handler ends the chunk, and the job returns the error and what
- * is surely done. The handler must then return at once.
+ * is surely done. The handler must then return at once: it must not leave a job by siglongjmp, then
+ * or after a result of 0.
  *
  *   static void on_fault(int signal, siginfo_t *info, void *context) {   // of SIGBUS and SIGSEGV,
  *     if (hpz_fault_claim(info, context)) return;                        // with SA_SIGINFO
  *     ...
  *   }
  *
- * On a worker it runs on that thread's stack of 256 KiB; workers have no alternate one.
+ * On a worker it runs on that thread's stack of 256 KiB; workers have no alternate one. Not told
+ * apart from the job's own is a fault of another handler of the host that has interrupted the job
+ * on this thread and itself stores to bytes that the job was clearing.
  *
  * The job's error: -EHWPOISON for a poisoned page (BUS_MCEERR_AR), else -EFAULT: unmapped,
  * truncated, or a shortage of huge pages, which a signal does not tell apart.

@@ -13,8 +13,7 @@
  *    file is opened, no memory allocated, no lock taken; it wants 4 KiB of stack more than memset.
  *    hpz_init is not needed before it.
  *  - A fault (unmapped, read-only, truncated) is a signal, as with memset. A range that wraps
- *    around the address space is -EINVAL where there is a result, and undefined where there is
- * none.
+ *    around the address space is -EINVAL where there is a result, and undefined where there is none.
  *  - Ordinary write-back memory only. On device, write-combining or uncached mappings use
  *    hpz_zero_with("word64", ...), which makes aligned 8-byte ordinary stores alone when dst and
  *    len are multiples of 64.
