@@ -70,13 +70,13 @@ struct hpz_plan_info {
 HPZ_API size_t hpz_kernel_count(void) HPZ_NOEXCEPT;
 
 /* Describes kernel index (0 to hpz_kernel_count() - 1), in order of preference within a role.
- * Result: 0; -EINVAL index out of range, out NULL or out->size too small to hold size itself.
- * -ENOMEM. Since 0.1.0. */
+ * Result: 0; -EINVAL index out of range, out NULL or out->size too small to hold size itself or
+ * more than 4 KiB; -ENOMEM. Since 0.1.0. */
 HPZ_API int hpz_kernel_info_get(size_t index, struct hpz_kernel_info *out) HPZ_NOEXCEPT;
 
 /* Describes the plan in force for a policy; the first call makes it, as the first hpz_zero would.
- * Result: 0; -EINVAL unknown policy, out NULL or out->size too small to hold size itself;
- * -ENOMEM. Since 0.1.0. */
+ * Result: 0; -EINVAL unknown policy, out NULL or out->size too small to hold size itself or more
+ * than 4 KiB; -ENOMEM. Since 0.1.0. */
 HPZ_API int hpz_plan_info_get(enum hpz_policy policy, struct hpz_plan_info *out) HPZ_NOEXCEPT;
 
 HPZ_EXTERN_C_END

@@ -13,7 +13,8 @@
  *    file is opened, no memory allocated, no lock taken; it wants 4 KiB of stack more than memset.
  *    hpz_init is not needed before it.
  *  - A fault (unmapped, read-only, truncated) is a signal, as with memset. A range that wraps
- *    around the address space is -EINVAL where there is a result, and undefined where there is none.
+ *    around the address space is -EINVAL where there is a result, and undefined where there is
+ *    none.
  *  - Ordinary write-back memory only. On device, write-combining or uncached mappings use
  *    hpz_zero_with("word64", ...), which makes aligned 8-byte ordinary stores alone when dst and
  *    len are multiples of 64.
@@ -36,7 +37,7 @@ HPZ_EXTERN_C_BEGIN
  * boot and taints the kernel otherwise, hence not by default. Since 0.1.0. */
 #define HPZ_INIT_CHECK_CPUS UINT32_C(0x2)
 
-/* A field that is 0 or NULL means its default. Since 0.1.0. */
+/* Any field but size that is 0 or NULL means its default. Since 0.1.0. */
 struct hpz_init_options {
   size_t size;         /* of this struct, filled by HPZ_INIT_OPTIONS_INIT */
   uint32_t flags;      /* HPZ_INIT_*, or 0 */

@@ -37,7 +37,7 @@ constexpr uint64_t kStreamAbove = kKiB;
 // ... and on a CPU that nothing is known about, where any loss must be small against the range.
 constexpr uint64_t kStreamAboveUnknown = 64 * kKiB;
 
-// Plain stores on a CPU whose bulk kernel has a cost of its own to begin with (DC ZVA: reaching
+// Ordinary stores on a CPU whose bulk kernel has a cost of its own to begin with (DC ZVA: reaching
 // block boundaries, up to 2 KiB on each side).
 constexpr uint64_t kShortUpto = 4 * kKiB;
 

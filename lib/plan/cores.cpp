@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "lib/plan/signals.h"
 
 namespace hpz {
 namespace {
@@ -42,16 +43,6 @@ void *visit_all(void *argument) noexcept {
   return nullptr;
 }
 
-// Signals stay with the host's threads; those that a fault of ours would raise are never blocked.
-void block_signals(sigset_t &before) noexcept {
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS}) {
-    sigdelset(&blocked, fault);
-  }
-  pthread_sigmask(SIG_BLOCK, &blocked, &before);
-}
-
 }  // namespace
 
 CoreCheck compare_cores(const unsigned long *mask, unsigned bits,
@@ -74,8 +65,9 @@ CoreCheck compare_cores() noexcept {
   if (visit == nullptr) return CoreCheck::kFailed;
   visit->result = CoreCheck::kFailed;
   visit->bytes = sizeof(visit->allowed);
+  const sigset_t blocked = host_signals();
   sigset_t before;
-  block_signals(before);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
   pthread_t thread;
   const bool runs =
       sched_getaffinity(0, visit->bytes, reinterpret_cast<cpu_set_t *>(visit->allowed)) == 0 &&

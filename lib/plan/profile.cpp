@@ -7,24 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/plan/words.h"
+
 namespace hpz {
 namespace {
 
 using std::string_view;
-
-// string_view::substr would bring the library's exception helper along; its position is checked
-// here.
-string_view from(string_view text, size_t at) noexcept {
-  return {text.data() + at, text.size() - at};
-}
-
-// Takes up to the separator (which goes, too) off the text.
-string_view take_until(string_view &text, char separator) noexcept {
-  const size_t end = text.find(separator);
-  const string_view taken{text.data(), end == string_view::npos ? text.size() : end};
-  text = end == string_view::npos ? string_view{} : from(text, end + 1);
-  return taken;
-}
 
 // Words are separated by one or more blanks; nothing else is white space. Empty: no more words.
 string_view next_word(string_view &line) noexcept {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "arch/arch.h"
-#include "lib/space/residency.h"
+#include "lib/space/pages.h"
 #include "lib/zero/clear.h"
 
 namespace hpz {
@@ -26,7 +26,7 @@ bool PartClearer::add(char *at, uint64_t bytes) noexcept {
   parts_[count_++] = {at, bytes};
   held_bytes_ += bytes;
   // A large part is cleared at once: it needs no company.
-  if (count_ == kMostParts || bytes > kSmall) flush();
+  if (count_ == kMostParts || bytes > kSmallBytes) flush();
   return result_.error == 0;
 }
 
@@ -40,7 +40,7 @@ void PartClearer::store(void *argument) noexcept {
       pages[alike] = self.parts_[i + alike].begin;
       ++alike;
     }
-    if (bytes > kSmall || alike == 1) {
+    if (bytes > kSmallBytes || alike == 1) {
       for (size_t k = 0; k < alike; ++k) {
         store_range(self.bands_.find(bytes), self.parts_[i + k].begin, bytes);
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Clearing the parts of a chunk past the caches: batched, fenced once, claimable.
+// Clearing the parts of a chunk: batched, fenced once, claimable.
 #ifndef HPZERO_LIB_SPACE_CLEAR_PARTS_H
 #define HPZERO_LIB_SPACE_CLEAR_PARTS_H
 
@@ -19,8 +19,8 @@ struct ClearResult {
   const char *bad_at = nullptr;  // ... and where
 };
 
-// Collects parts and clears them when there are enough: small ones of equal length interleaved, the
-// others by lanes. After an error it clears nothing more.
+// Collects parts and clears them when there are enough: small ones of equal length that follow each
+// other interleaved, the others by lanes. After an error it clears nothing more.
 class PartClearer {
  public:
   // The bands of the policy; the extent that decides for small parts is the whole chunk.
@@ -31,8 +31,10 @@ class PartClearer {
   ClearResult finish() noexcept;                // clears what is left, and fences
 
  private:
-  static constexpr size_t kMostParts = 64;
-  static constexpr uint64_t kSmall = 64 * 1024;
+  static constexpr size_t kMostParts = 64;  // four times what a kernel interleaves
+  // Interleaving hides page walks: 2.6x for pages of 4 KiB, 2.3x still for this much (Granite
+  // Rapids, hpz_zero_pages). Larger ones have lanes enough of their own.
+  static constexpr uint64_t kSmallBytes = 64 * 1024;
 
   static void store(void *argument) noexcept;
   void flush() noexcept;

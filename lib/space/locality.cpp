@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/space/pages.h"
 #include "lib/space/verb_job.h"
 
 namespace hpz {
@@ -20,9 +21,14 @@ int VerbJob::locate() noexcept {
   return 0;
 }
 
+// Where populate is to place pages; other verbs have no say in it.
+int32_t VerbJob::wanted_node() const noexcept {
+  return verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+}
+
 // Whether there are several nodes, and whether the one that is asked for is among them.
 int VerbJob::find_nodes() noexcept {
-  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  const int32_t node = wanted_node();
   MemoryPolicy allowed;
   const bool is_told = read_allowed_nodes(allowed) == 0;
   if (is_told && node != kNoNode && !allowed.has(node)) return -EINVAL;
@@ -30,11 +36,11 @@ int VerbJob::find_nodes() noexcept {
   has_many_nodes_ = (is_told && allowed.count() > 1) ||
                     (call_.team != nullptr && call_.team->placement().nodes.size() > 1);
   if (!is_told && (has_many_nodes_ || call_.team == nullptr || node != kNoNode)) {
-    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+    add_flag(HPZ_JOB_NO_PLACEMENT);
   }
   // Asked for once; a thread without a policy of its own has the default one.
   if (has_many_nodes_ && read_thread_policy(own_) != 0) {
-    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+    add_flag(HPZ_JOB_NO_PLACEMENT);
   }
   return 0;
 }
@@ -67,7 +73,7 @@ void VerbJob::place(size_t index, int32_t here) noexcept {
 void VerbJob::place_absent(size_t index, int32_t here) noexcept {
   has_policy_ = true;
   Task &task = tasks_[index];
-  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  const int32_t node = wanted_node();
   task.bound = true;
   if (node != kNoNode) {
     task.node = index_of_node(node);
@@ -84,7 +90,7 @@ void VerbJob::place_absent(size_t index, int32_t here) noexcept {
 
 // Of the threads that work on a job with absent pages.
 void VerbJob::choose_policy(int32_t here) noexcept {
-  const int32_t node = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  const int32_t node = wanted_node();
   if (node == kNoNode) {
     policy_ = own_.is_default() ? MemoryPolicy::prefer(here) : own_;
   } else if (page_bytes_ >= kHugePageBytes) {
@@ -135,7 +141,7 @@ void VerbJob::enter_with_policy(void *job, Runner &runner) noexcept {
   if (read_thread_policy(runner.policy_before) == 0 && set_thread_policy(self.policy_) == 0) {
     runner.has_changed_policy = true;
   } else {
-    self.flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+    self.add_flag(HPZ_JOB_NO_PLACEMENT);
   }
 }
 
@@ -153,13 +159,13 @@ void VerbJob::count_locality(size_t index, uint64_t bytes) noexcept {
   // Pages that have come meanwhile are asked for only now.
   if (nodes.absent != 0 || verb_ == HPZ_VERB_POPULATE) sample(index, nodes);
   if (nodes.known == 0) {
-    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+    add_flag(HPZ_JOB_NO_PLACEMENT);
     return;
   }
-  const int32_t wanted = verb_ == HPZ_VERB_POPULATE ? call_.options.node : kNoNode;
+  const int32_t wanted = wanted_node();
   if (wanted != kNoNode &&
       std::count(nodes.node, nodes.node + nodes.known, wanted) != nodes.known) {
-    flags_.fetch_or(HPZ_JOB_NO_PLACEMENT, std::memory_order_relaxed);
+    add_flag(HPZ_JOB_NO_PLACEMENT);
   }
   const auto local_samples =
       static_cast<uint64_t>(std::count(nodes.node, nodes.node + nodes.known, current_node()));

@@ -7,8 +7,9 @@
 #include <algorithm>
 
 #include "lib/space/clear_parts.h"
+#include "lib/space/pages.h"
 #include "lib/space/piece_mappings.h"
-#include "lib/space/residency.h"
+#include "lib/space/retry.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
 #include "lib/space/verb_job.h"
@@ -39,12 +40,8 @@ struct ReleaseProgress {
 };
 
 int advise(char *at, uint64_t bytes, int advice) noexcept {
-  constexpr int kMostRetries = 100;
-  for (int i = 0;; ++i) {
-    if (madvise(at, bytes, advice) == 0) return 0;
-    if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) break;
-  }
-  return errno == EINVAL || errno == ENOSYS ? -EOPNOTSUPP : -errno;
+  const int error = retry([&] { return madvise(at, bytes, advice); });
+  return error == -EINVAL || error == -ENOSYS ? -EOPNOTSUPP : error;
 }
 
 // Part of a page: the rest of it is somebody's.
@@ -112,8 +109,11 @@ TaskOutcome release_chunk(void *context, size_t index) noexcept {
   for_each_part(job.pieces(), job.chunk(index), [&](char *at, uint64_t bytes, uint64_t) {
     return releasing.mappings.for_each_mapping(
         at, bytes, [&](const Mapping *mapping, char *where, uint64_t in_mapping) {
-          // They were all there when the job began.
-          if (mapping == nullptr) return false;
+          if (mapping == nullptr) {  // all was mapped when the list was made
+            progress.error = -EFAULT;
+            progress.bad_at = where;
+            return false;
+          }
           return release_part(*releasing.plan, *mapping, where, in_mapping, progress);
         });
   });

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/space/clear_parts.h"
+#include "lib/space/pages.h"
 #include "lib/space/piece_mappings.h"
 #include "lib/space/residency.h"
 #include "lib/space/space.h"

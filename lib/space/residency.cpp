@@ -6,6 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/space/pages.h"
+
 namespace hpz {
 namespace {
 
@@ -21,11 +23,6 @@ constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
 constexpr uint64_t kIsPresent = 1 << 3, kIsSwapped = 1 << 4, kIsPfnZero = 1 << 5;
 
 }  // namespace
-
-uintptr_t base_page_bytes() noexcept {
-  const long bytes = sysconf(_SC_PAGESIZE);
-  return bytes > 0 ? static_cast<uintptr_t>(bytes) : 4096;
-}
 
 PageProof judge_entry(uint64_t entry) noexcept {
   if ((entry & kPresent) != 0) return PageProof::kResident;

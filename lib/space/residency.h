@@ -76,8 +76,6 @@ class DirtyRuns {
 enum class PageProof : uint8_t { kZero, kResident, kElsewhere };
 PageProof judge_entry(uint64_t entry) noexcept;
 
-uintptr_t base_page_bytes() noexcept;
-
 }  // namespace hpz
 
 #endif

@@ -13,22 +13,18 @@
 #include <atomic>
 
 #include "lib/space/mappings.h"
+#include "lib/space/pages.h"
 #include "lib/space/residency.h"
+#include "lib/space/retry.h"
 
 namespace hpz {
 namespace {
 
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE: musl 1.2.3 does not have it
 
-// EAGAIN: a page is busy, or memory is short for the moment; EINTR: a signal. More often than this
-// in a row is no moment any more.
-constexpr int kMostRetries = 100;
-
 int advise_populate(uintptr_t begin, uintptr_t end) noexcept {
-  for (int i = 0;; ++i) {
-    if (madvise(reinterpret_cast<void *>(begin), end - begin, kPopulateWrite) == 0) return 0;
-    if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) return -errno;
-  }
+  return retry(
+      [&] { return madvise(reinterpret_cast<void *>(begin), end - begin, kPopulateWrite); });
 }
 
 // Adds 0 to a word by an operation of the kernel, which faults the page in for writing and returns
@@ -37,10 +33,8 @@ int advise_populate(uintptr_t begin, uintptr_t end) noexcept {
 int touch_word(uintptr_t at) noexcept {
   uint32_t nobody = 0;
   constexpr unsigned long kAddZero = FUTEX_OP(FUTEX_OP_ADD, 0u, FUTEX_OP_CMP_EQ, 0u);
-  for (int i = 0;; ++i) {
-    if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0ul, at, kAddZero) >= 0) return 0;
-    if ((errno != EAGAIN && errno != EINTR) || i == kMostRetries) return -errno;
-  }
+  return retry(
+      [&] { return syscall(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0ul, at, kAddZero); });
 }
 
 enum Answer : int { kUnknown, kNo, kYes };

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "lib/space/mappings.h"
+#include "lib/space/pages.h"
 #include "lib/team/clock.h"
 
 namespace hpz {

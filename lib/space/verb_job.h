@@ -18,7 +18,6 @@
 
 namespace hpz {
 
-inline constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 inline constexpr uint64_t kUsualChunkBytes = uint64_t{32} << 20;
 
 // Where a chunk's memory lies, by samples.
@@ -69,6 +68,7 @@ class VerbJob {
   uint64_t chunk_bytes(uint64_t grain) const noexcept;
   void sample(size_t index, ChunkNodes &nodes) const noexcept;
   uint32_t index_of_node(int32_t id) const noexcept;
+  int32_t wanted_node() const noexcept;
   int find_nodes() noexcept;
   int locate() noexcept;
   void choose_policy(int32_t here) noexcept;

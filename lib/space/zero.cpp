@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "lib/space/clear_parts.h"
+#include "lib/space/pages.h"
 #include "lib/space/space.h"
 #include "lib/space/verb_job.h"
 #include "lib/zero/dispatch.h"

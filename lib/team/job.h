@@ -51,7 +51,7 @@ struct Job {
   uint64_t deadline_ns;
 };
 
-// What a job has come to; of the threads that the team has for it.
+// What a job has come to.
 struct JobResult {
   int error = 0;
   uint64_t bad_offset = kNoOffset;  // the lowest that failed

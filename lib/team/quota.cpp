@@ -14,23 +14,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "lib/plan/words.h"
+
 namespace hpz {
 namespace {
 
 using std::string_view;
-
-// As in lib/plan/profile.cpp: string_view::substr would bring the library's exception helper along.
-string_view from(string_view text, size_t at) noexcept {
-  return {text.data() + at, text.size() - at};
-}
-
-// Takes up to the separator (which goes, too) off the text.
-string_view take_until(string_view &text, char separator) noexcept {
-  const size_t end = text.find(separator);
-  const string_view taken{text.data(), end == string_view::npos ? text.size() : end};
-  text = end == string_view::npos ? string_view{} : from(text, end + 1);
-  return taken;
-}
 
 bool has_word(string_view list, string_view word) noexcept {
   while (!list.empty()) {

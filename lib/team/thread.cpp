@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "lib/plan/signals.h"
+
 namespace hpz {
 namespace {
 
@@ -17,16 +19,6 @@ constexpr size_t kStackBytes = 256 * 1024;
 size_t stack_bytes() noexcept {
   const long smallest = sysconf(_SC_THREAD_STACK_MIN);  // grows with the CPU's register file
   return smallest > 0 ? kStackBytes + static_cast<size_t>(smallest) : kStackBytes;
-}
-
-// Every signal but those that a fault raises: blocked, these kill the process past its handler.
-sigset_t host_signals() noexcept {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS}) {
-    sigdelset(&signals, fault);
-  }
-  return signals;
 }
 
 }  // namespace
