@@ -307,7 +307,7 @@ TEST(Ends, cancel_of_a_job_that_waits) {
     const uint64_t returned_at = now_ms();
     EXPECT_FALSE(has_ended) << "the other job goes on";
     canceller.join();
-    EXPECT_LE(returned_at - set_at, 1000u) << "ms; before: " << before;
+    EXPECT_LE(returned_at - set_at, quick() ? 1000u : 100u) << "ms; before: " << before;
     other.join();
     hpz_team_destroy(team);
   }
