@@ -227,12 +227,27 @@ Simulated simulate(const std::vector<Node> &nodes, double own_rate, uint64_t chu
 constexpr uint64_t kGiB = 1 << 30;
 constexpr double kGB = 1e9;
 
+struct Case {
+  const char *name;
+  std::vector<Node> nodes;
+  double own_rate;
+};
+
+void expect_makespan(const Case &one, double most_by_ideal) {
+  SCOPED_TRACE(one.name);
+  const Simulated result = simulate(one.nodes, one.own_rate, 32 << 20);
+  EXPECT_GE(result.makespan, result.ideal * 0.999);
+  EXPECT_LE(result.makespan, result.ideal * most_by_ideal) << result.makespan / result.ideal;
+}
+
+// Memory that grows from node to node, by 8 GiB each.
+std::vector<Node> ramp(double bandwidth) {
+  std::vector<Node> nodes;
+  for (uint64_t i = 1; i <= 8; ++i) nodes.push_back({16, bandwidth, i * 8 * kGiB});
+  return nodes;
+}
+
 TEST(Simulation, makespan_is_within_5_percent_of_the_ideal) {
-  struct Case {
-    const char *name;
-    std::vector<Node> nodes;
-    double own_rate;
-  };
   const Case cases[] = {
       {"one node, bound by memory", {{16, 100 * kGB, 64 * kGiB}}, 20 * kGB},
       {"two alike", {{32, 200 * kGB, 256 * kGiB}, {32, 200 * kGB, 256 * kGiB}}, 15 * kGB},
@@ -249,33 +264,17 @@ TEST(Simulation, makespan_is_within_5_percent_of_the_ideal) {
       {"memory without CPUs beside it",
        {{8, 100 * kGB, 64 * kGiB}, {8, 100 * kGB, 64 * kGiB}, {0, 30 * kGB, 32 * kGiB}},
        10 * kGB},
-      {"eight nodes of 64 cores",
-       {{64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB},
-        {64, 300 * kGB, 64 * kGiB}},
-       15 * kGB},
-      {"eight nodes, a ramp of memory",
-       {{16, 400 * kGB, 8 * kGiB},
-        {16, 400 * kGB, 16 * kGiB},
-        {16, 400 * kGB, 24 * kGiB},
-        {16, 400 * kGB, 32 * kGiB},
-        {16, 400 * kGB, 40 * kGiB},
-        {16, 400 * kGB, 48 * kGiB},
-        {16, 400 * kGB, 56 * kGiB},
-        {16, 400 * kGB, 64 * kGiB}},
-       10 * kGB},
+      {"eight nodes of 64 cores", std::vector<Node>(8, {64, 300 * kGB, 64 * kGiB}), 15 * kGB},
+      {"eight nodes, a ramp of memory", ramp(400 * kGB), 10 * kGB},
   };
-  for (const Case &one : cases) {
-    SCOPED_TRACE(one.name);
-    const Simulated result = simulate(one.nodes, one.own_rate, 32 << 20);
-    EXPECT_GE(result.makespan, result.ideal * 0.999);
-    EXPECT_LE(result.makespan, result.ideal * 1.05) << result.makespan / result.ideal;
-  }
+  for (const Case &one : cases) expect_makespan(one, 1.05);
+}
+
+// Where one memory must be drawn from at nearly its full bandwidth from the beginning on, who has
+// work of its own comes too late: with the rates known beforehand it could be the ideal, by the rule
+// "own queue first" 1.05 at best, and it is 1.08, for thieves do not know which memory is critical.
+TEST(Simulation, own_queue_first_costs_8_percent_at_worst) {
+  expect_makespan({"a ramp up to a critical memory", ramp(300 * kGB), 10 * kGB}, 1.09);
 }
 
 }  // namespace
