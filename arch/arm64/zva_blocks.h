@@ -25,7 +25,9 @@ template <class ClearLines, class ClearBlocks>
     // In blocks up to a line both are begin and end themselves.
     const uintptr_t first = (begin + (block - 1)) & ~(block - 1);
     const uintptr_t last = end & ~(block - 1);
-    if (first >= last) {  // no whole block inside; also where first went past end
+    // No whole block inside. At the end of the address space, where nobody has memory, rounding up
+    // may wrap.
+    if (first >= last || first < begin) {
       clear_lines(begin, end);
       continue;
     }
