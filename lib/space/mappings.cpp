@@ -181,13 +181,14 @@ const Mapping *find_mapping(const Array<Mapping> &mappings, uintptr_t address) n
   return low < mappings.size() && mappings[low].begin <= address ? &mappings[low] : nullptr;
 }
 
-uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept {
+bool query_page_bytes(uintptr_t lo, uintptr_t hi, uint64_t &largest) noexcept {
   // A space of very many mappings: the first ones tell enough for what are only chunk boundaries.
   constexpr int kMostQueries = 1000;
-  uint64_t largest = 0;
+  largest = 0;
   const int fd = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
-  bool is_answered = fd >= 0;
-  for (int i = 0; is_answered && i < kMostQueries && lo < hi; ++i) {
+  if (fd < 0) return false;
+  bool is_answered = true;
+  for (int i = 0; i < kMostQueries && lo < hi; ++i) {
     ProcmapQuery query = {};
     query.size = sizeof query;
     query.query_flags = kCoveringOrNext;
@@ -200,15 +201,8 @@ uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept {
     if (query.vma_page_size > largest) largest = query.vma_page_size;
     lo = query.vma_end;
   }
-  if (fd >= 0) close(fd);
-  if (is_answered) return largest;
-
-  Array<Mapping> mappings;
-  if (read_mappings(lo, hi, mappings) != 0) return 0;
-  for (const Mapping &mapping : mappings) {
-    if (mapping.page_bytes > largest) largest = mapping.page_bytes;
-  }
-  return largest;
+  close(fd);
+  return is_answered;
 }
 
 }  // namespace hpz

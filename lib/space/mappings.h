@@ -63,8 +63,8 @@ int read_mappings(uintptr_t lo, uintptr_t hi, Array<Mapping> &out) noexcept;
 const Mapping *find_mapping(const Array<Mapping> &mappings, uintptr_t address) noexcept;
 
 // The largest page size of the mappings in [lo, hi), by the PROCMAP_QUERY ioctl (Linux 6.11), which
-// walks no page tables, else by smaps; 0: not told.
-uint64_t largest_page_bytes(uintptr_t lo, uintptr_t hi) noexcept;
+// walks no page tables. False: the kernel has no such ioctl, or it is refused.
+bool query_page_bytes(uintptr_t lo, uintptr_t hi, uint64_t &largest) noexcept;
 
 }  // namespace hpz
 

@@ -45,6 +45,18 @@ class PieceMappings {
     return result;
   }
 
+  // Of the mappings that hold some of the pieces; 0: not known.
+  uint64_t largest_page_bytes(const Array<Piece> &pieces) const noexcept {
+    uint64_t largest = 0;
+    for (const Piece &piece : pieces) {
+      for_each_mapping(piece.at, piece.bytes, [&](const Mapping *mapping, const char *, uint64_t) {
+        if (mapping != nullptr) largest = std::max(largest, mapping->page_bytes);
+        return true;
+      });
+    }
+    return largest;
+  }
+
   // Calls visit(mapping, at, bytes) for each part of the memory in one mapping, as long as it
   // returns true; mapping is null where there is none, or nothing is known.
   template <class Visit>

@@ -32,7 +32,7 @@ int populate_space(const VerbCall &call, hpz_job_report &report) noexcept {
   VerbJob job(call, HPZ_VERB_POPULATE);
   int error = job.find_pieces();
   if (error != 0) return error;
-  error = job.cut(job.page_bytes());
+  error = job.cut(job.page_bytes(nullptr));
   if (error != 0) return error;
   return job.execute({populate_chunk, &job}, report);
 }

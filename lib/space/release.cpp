@@ -150,7 +150,7 @@ int release_space(const VerbCall &call, hpz_job_report &report) noexcept {
     report.first_bad_offset = check.bad_offset;
     return check.error;
   }
-  error = job.cut(job.page_bytes());
+  error = job.cut(job.page_bytes(&releasing.mappings));
   if (error != 0) return error;
   return job.execute({release_chunk, &releasing}, report);
 }

@@ -139,7 +139,7 @@ int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
     }
   }
   error = job.split_touch_window();
-  if (error == 0) error = job.cut(job.page_bytes());
+  if (error == 0) error = job.cut(job.page_bytes(&resetting.mappings));
   if (error != 0) return error;
   return job.execute({reset_chunk, &resetting}, report);
 }

@@ -9,6 +9,7 @@
 
 #include "lib/space/mappings.h"
 #include "lib/space/pages.h"
+#include "lib/space/piece_mappings.h"
 #include "lib/team/clock.h"
 
 namespace hpz {
@@ -53,15 +54,21 @@ int VerbJob::split_touch_window() noexcept {
   return 0;
 }
 
-uint64_t VerbJob::page_bytes() const noexcept {
+uint64_t VerbJob::page_bytes(const PieceMappings *known) const noexcept {
   if (call_.space.page_bytes != 0) return call_.space.page_bytes;
+  if (known != nullptr) return known->largest_page_bytes(pieces_);
   // Piece by piece, for what lies between them is somebody else's. The first ones of very many tell
   // enough for what are only chunk boundaries.
   constexpr size_t kMostLookups = 100;
   uint64_t largest = 0;
   for (size_t i = 0; i < std::min(pieces_.size(), kMostLookups); ++i) {
     const auto begin = reinterpret_cast<uintptr_t>(pieces_[i].at);
-    largest = std::max(largest, largest_page_bytes(begin, begin + pieces_[i].bytes));
+    uint64_t its_largest;
+    if (!query_page_bytes(begin, begin + pieces_[i].bytes, its_largest)) {
+      PieceMappings mappings;
+      return mappings.read(pieces_) == 0 ? mappings.largest_page_bytes(pieces_) : 0;
+    }
+    largest = std::max(largest, its_largest);
   }
   return largest;
 }

@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "lib/space/piece_mappings.h"
 #include "lib/space/pieces.h"
 #include "lib/space/space.h"
 #include "lib/team/job.h"
@@ -38,8 +39,9 @@ class VerbJob {
   const Array<Piece> &pieces() const noexcept { return pieces_; }
   // Splits off what the calling thread reads next (options.touch_next), to be cleared last.
   int split_touch_window() noexcept;
-  // The largest page size of the mappings; 0: it cannot be found out.
-  uint64_t page_bytes() const noexcept;
+  // The largest page size of the mappings, of those that are known already, if given; 0: it cannot
+  // be found out.
+  uint64_t page_bytes(const PieceMappings *known) const noexcept;
   // Cuts into chunks, no two of which share a page of this size, nor a transparent huge page unless
   // the caller wants smaller chunks, and queues each at the node that owns its memory. What is not
   // there yet is for the threads of the node on which the policies place it; all of it in a
