@@ -8,6 +8,8 @@
 
 #include <vector>
 
+#include "lib/space/pages.h"
+
 namespace hpz::test {
 namespace {
 
