@@ -9,6 +9,7 @@
 //   with=ID:LEN                     hpz_zero_with
 //   pages=COUNT:BYTES               hpz_zero_pages
 //   pages-with=ID:COUNT:BYTES       hpz_zero_pages_with
+//   space=LEN                       hpz_space_zero on a space of that range, by this thread alone
 //   is-zero=LEN                     hpz_is_zero on memory that is not, and on memory that is
 //   plan kernels                    what the query functions say, as NAME=VALUE lines
 //   mark                            a system call that nothing else makes: getppid
@@ -215,7 +216,7 @@ void forbid_threads() {
 // Memory first: what a command needs is there before any is done.
 void prepare(Command &command) {
   const std::string &verb = command.verb;
-  if (verb == "zero" || verb == "cached" || verb == "stream") {
+  if (verb == "zero" || verb == "cached" || verb == "stream" || verb == "space") {
     command.arena.emplace_back(command.number(0));
   } else if (verb == "with") {
     command.arena.emplace_back(command.number(1));
@@ -237,6 +238,15 @@ void init(const char *profile, uint32_t flags) {
   printf("init=%d\n", hpz_init(&options));
 }
 
+int zero_as_space(void *begin, size_t len) {
+  const hpz_range range = {begin, len};
+  hpz_space *space = nullptr;
+  int result = hpz_space_direct(&range, 1, nullptr, &space);
+  if (result == 0) result = hpz_space_zero(space, nullptr, nullptr, 0, nullptr, nullptr);
+  hpz_space_destroy(space);
+  return result;
+}
+
 void execute(Command &command) {
   const std::string &verb = command.verb;
   int result = 0;
@@ -253,6 +263,8 @@ void execute(Command &command) {
   } else if (verb == "pages-with") {
     result = hpz_zero_pages_with(command.words[0].c_str(), command.pages[0].begins.data(),
                                  command.number(1), command.number(2));
+  } else if (verb == "space") {
+    result = zero_as_space(command.arena[0].begin, command.arena[0].len);
   } else if (verb == "is-zero") {
     result = hpz_is_zero(command.arena[0].begin, command.arena[0].len) == 0 ? 0 : 1;
     memset(command.arena[0].begin, 0, command.arena[0].len);
