@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
@@ -239,12 +238,6 @@ void measure_cancel(JobBook &book, const Crew &crew, const Arena &arena, int rou
   figures.cancel_most_us = *std::max_element(latency_us.begin(), latency_us.end());
   figures.chunk_us = median(chunk_us);
   figures.cancel_by_chunk = median(ratios);
-}
-
-std::string decimals(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
 }
 
 }  // namespace

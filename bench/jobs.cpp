@@ -32,12 +32,6 @@ template <class Value> double median_of(const std::vector<Sample> &samples, Valu
   return median(std::move(values));
 }
 
-std::string decimals(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 std::string bytes_or_dash(const JobRowResult &row, uint64_t Sample::*bytes) {
   const bool is_told = std::any_of(row.samples.begin(), row.samples.end(), [](const Sample &s) {
     return s.local_bytes + s.remote_bytes > 0;
@@ -92,12 +86,16 @@ std::string render_jobs(const JobResult &result, const std::string &reference) {
   return table.text();
 }
 
+JobTime::JobTime(double seconds, int rounds, int least_rounds)
+    : seconds_(seconds), rounds_(rounds), least_rounds_(least_rounds) {}
+
 JobTime::JobTime(const Options &options, double usual_seconds)
-    : rounds_(options.repetitions.value_or(0)),
-      seconds_(options.seconds.value_or(rounds_ > 0 ? 0 : usual_seconds)) {}
+    : JobTime(options.seconds.value_or(options.repetitions.value_or(0) > 0 ? 0 : usual_seconds),
+              options.repetitions.value_or(0), 1) {}
 
 Patience JobTime::next(double weight) const {
   Patience patience;
+  patience.least_rounds = least_rounds_;
   patience.min_rounds = rounds_ > 0 ? rounds_ : kFewRounds;
   patience.max_rounds = rounds_ > 0 ? rounds_ : kManyRounds;
   if (seconds_ > 0) {
@@ -105,12 +103,9 @@ Patience JobTime::next(double weight) const {
     const double left = std::max(0.0, seconds_ - used_);
     const double share = left * weight / std::max(weights_, weight);
     patience.deadline_ns = now + static_cast<uint64_t>(share * 1e9);
-    // A cell that is slower than thought takes from the others, but not all that they have; one
-    // round it has in any case.
+    // A cell that is slower than thought takes from the others, but not all that they have.
     constexpr double kMostOverdraft = 2;
-    constexpr double kOneRound = 1e-3;
-    const double most = std::max(std::min(left, kMostOverdraft * share), kOneRound);
-    patience.last_ns = now + static_cast<uint64_t>(most * 1e9);
+    patience.last_ns = now + static_cast<uint64_t>(std::min(left, kMostOverdraft * share) * 1e9);
   }
   return patience;
 }

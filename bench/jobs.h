@@ -57,6 +57,9 @@ std::string render_jobs(const JobResult &result, const std::string &reference);
 // Time shared out among cells by weight: those to come are all known when it begins.
 class JobTime {
  public:
+  // seconds 0: rounds decide; rounds 0: time does. least_rounds: of each cell, whatever is left.
+  JobTime(double seconds, int rounds, int least_rounds);
+  // Of jobs: one round of each in any case.
   JobTime(const Options &options, double usual_seconds);
 
   void expect(double weight) { weights_ += weight; }
@@ -65,8 +68,8 @@ class JobTime {
   double used() const { return used_; }
 
  private:
-  int rounds_;
   double seconds_;
+  int rounds_, least_rounds_;
   double weights_ = 0, used_ = 0;
 };
 

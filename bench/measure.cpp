@@ -124,10 +124,9 @@ std::vector<std::vector<Sample>> run_rounds(Rounds &rounds, const std::vector<Ta
     const uint64_t end = begin + longest_ns;
     const bool has_few = round < patience.min_rounds;
     // How long the first round takes is not known: it is begun while there is any time.
-    if (round == 0 ? begin >= patience.last_ns
-                   : end > (has_few ? patience.last_ns : patience.deadline_ns)) {
-      break;
-    }
+    const bool is_late = round == 0 ? begin >= patience.last_ns
+                                    : end > (has_few ? patience.last_ns : patience.deadline_ns);
+    if (is_late && round >= patience.least_rounds) break;
     const std::vector<Sample> samples = rounds.run_round(tasks);
     for (size_t i = 0; i < samples.size(); ++i) by_task[i].push_back(samples[i]);
     longest_ns = std::max(longest_ns, now_ns() - begin);

@@ -18,12 +18,14 @@
 namespace hpz::bench {
 
 // When to stop measuring one cell: after max_rounds, or when the next round would end after the
-// deadline, but not before min_rounds, unless the last moment has come.
+// deadline, but not before min_rounds, unless the last moment has come; and in no case before
+// least_rounds.
 struct Patience {
+  int least_rounds = 0;
   int min_rounds = 1;
   int max_rounds = 1;
   uint64_t deadline_ns = 0;       // of now_ns
-  uint64_t last_ns = UINT64_MAX;  // not even min_rounds go beyond this
+  uint64_t last_ns = UINT64_MAX;  // only least_rounds go beyond this
 };
 
 struct RowResult {

@@ -101,12 +101,6 @@ FirstCalls measure_first_calls() {
   return {median(first), median(init)};
 }
 
-std::string number(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 std::vector<double> per_call(const std::vector<Sample> &samples) {
   std::vector<double> values;
   for (const Sample &sample : samples) values.push_back(ns_per_range(sample));
@@ -155,25 +149,25 @@ int run(const Options &options) {
       for (size_t i = 0; i < taken.size(); ++i) samples[i].push_back(taken[i]);
     }
     std::vector<std::string> line{std::to_string(size) + "B",
-                                  number(median(per_call(samples[0])), 2)};
+                                  decimals(median(per_call(samples[0])), 2)};
     for (size_t i = 1; i < samples.size(); ++i) {
       const double more = extra_ns(samples[i], samples[0]);
       most = std::max(most, more);
-      line.push_back(number(median(per_call(samples[i])), 2));
-      line.push_back(number(more, 2));
+      line.push_back(decimals(median(per_call(samples[i])), 2));
+      line.push_back(decimals(more, 2));
     }
     table.add_row(std::move(line));
   }
   std::printf("%s\n", table.text().c_str());
   std::printf("most that a call under 256 bytes costs more than memset: %s ns\n",
-              number(most, 2).c_str());
-  std::printf("first hpz_zero of a process: %s us\n", number(first.first_us, 1).c_str());
-  std::printf("hpz_init: %s us\n", number(first.init_us, 1).c_str());
+              decimals(most, 2).c_str());
+  std::printf("first hpz_zero of a process: %s us\n", decimals(first.first_us, 1).c_str());
+  std::printf("hpz_init: %s us\n", decimals(first.init_us, 1).c_str());
   if (json) {
     for (const auto &[key, value] : describe_machine(cpu)) rounds.add_context(key, value);
-    rounds.add_context("most_extra_ns_per_call", number(most, 3));
-    rounds.add_context("first_call_us", number(first.first_us, 3));
-    rounds.add_context("init_us", number(first.init_us, 3));
+    rounds.add_context("most_extra_ns_per_call", decimals(most, 3));
+    rounds.add_context("first_call_us", decimals(first.first_us, 3));
+    rounds.add_context("init_us", decimals(first.init_us, 3));
     json->commit(rounds.json());
   }
   return kExitOk;

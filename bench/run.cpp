@@ -13,6 +13,7 @@
 #include "bench/clock.h"
 #include "bench/context.h"
 #include "bench/experiment.h"
+#include "bench/jobs.h"
 #include "bench/measure.h"
 #include "bench/progress.h"
 #include "bench/refusal.h"
@@ -29,46 +30,6 @@ constexpr const char *kLegend =
     "quartiles.\n"
     "* is the kernel that hpz_zero picks. All ratios are medians of ratios within a round.\n"
     "regret: the policy's rate by that of the best kernel of the table; 1.00 is nothing lost.\n";
-
-// The time that is left, shared out among the cells that are left.
-class TimeShares {
- public:
-  TimeShares(double seconds, int rounds, const Agenda &agenda)
-      : seconds_(seconds), rounds_(rounds) {
-    for (const PageAgenda &kind : agenda.kinds) {
-      for (const Cell &cell : kind.cells) weights_ += time_weight(cell);
-    }
-  }
-
-  Patience next(const Cell &cell) const {
-    Patience patience;
-    // Medians of fewer rounds are no medians; more than this only when somebody asks.
-    constexpr int kFewRounds = 3;
-    constexpr int kManyRounds = 51;
-    patience.min_rounds = rounds_ > 0 ? rounds_ : kFewRounds;
-    patience.max_rounds = rounds_ > 0 ? rounds_ : kManyRounds;
-    if (seconds_ > 0) {
-      const uint64_t now = now_ns();
-      const double left = std::max(0.0, seconds_ - used_);
-      const double share = left * time_weight(cell) / std::max(weights_, time_weight(cell));
-      patience.deadline_ns = now + static_cast<uint64_t>(share * 1e9);
-      // A cell that is slower than thought takes from the others, but not all that they have.
-      constexpr double kMostOverdraft = 2;
-      patience.last_ns = now + static_cast<uint64_t>(std::min(left, kMostOverdraft * share) * 1e9);
-    }
-    return patience;
-  }
-  void spent(const Cell &cell, double seconds) {
-    used_ += seconds;
-    weights_ -= time_weight(cell);
-  }
-  double used() const { return used_; }
-
- private:
-  double seconds_;
-  int rounds_;
-  double weights_ = 0, used_ = 0;
-};
 
 // Tables of one kind of pages, one per state, in the order of the cells.
 void print_kind(const Arena &arena, const std::vector<CellResult> &results,
@@ -128,7 +89,10 @@ int run(const Options &options) {
   circumstances.is_pinned = cpu >= 0;
   std::vector<std::string> got = agenda.left_out;
   std::vector<CellResult> all;
-  TimeShares time(agenda.seconds, agenda.rounds, agenda);
+  JobTime time(agenda.seconds, agenda.rounds, 0);
+  for (const PageAgenda &kind : agenda.kinds) {
+    for (const Cell &cell : kind.cells) time.expect(time_weight(cell));
+  }
   const StolenTime stolen_before = stolen_time();
   {
     Progress progress;
@@ -143,7 +107,7 @@ int run(const Options &options) {
       } catch (const Refusal &refusal) {
         if (kind.memory.is_asked_for) throw;
         got.push_back(std::string("not measured: ") + refusal.what());
-        for (const Cell &cell : kind.cells) time.spent(cell, 0);
+        for (const Cell &cell : kind.cells) time.spent(time_weight(cell), 0);
         continue;
       }
       if (!arena->shortfall().empty()) got.push_back(arena->shortfall());
@@ -154,8 +118,8 @@ int run(const Options &options) {
         progress.show("measuring " + format_size(cell.size) + " " +
                       std::string(state_id(cell.state)) + " on " + title);
         const uint64_t begin = now_ns();
-        results.push_back(meter.measure(*arena, cell, rows, time.next(cell)));
-        time.spent(cell, static_cast<double>(now_ns() - begin) / 1e9);
+        results.push_back(meter.measure(*arena, cell, rows, time.next(time_weight(cell))));
+        time.spent(time_weight(cell), static_cast<double>(now_ns() - begin) / 1e9);
         if (cell.state == MemoryState::kCold) {
           uint64_t &least = circumstances.smallest_cold_set_bytes;
           least = least == 0 ? arena->bytes() : std::min(least, arena->bytes());

@@ -10,12 +10,6 @@
 namespace hpz::bench {
 namespace {
 
-std::string decimals(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 // Rows that any of the cells has, in the order of the table.
 std::vector<const RowResult *> all_rows(const std::vector<const CellResult *> &cells) {
   std::vector<const RowResult *> rows;
@@ -140,6 +134,12 @@ std::string TextTable::text() const {
     line.resize(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
+  return text;
+}
+
+std::string decimals(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
   return text;
 }
 

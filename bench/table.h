@@ -24,6 +24,7 @@ class TextTable {
 
 std::string render_context(const ContextEntries &entries);
 
+std::string decimals(double value, int digits);
 std::string format_rate(double gb_per_s);  // three digits: "9.87", "24.5", "255"
 std::string format_ratio(double ratio);    // "1.95"
 

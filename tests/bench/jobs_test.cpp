@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "bench/clock.h"
 #include "bench/sizes.h"
 
@@ -47,6 +50,11 @@ TEST(Jobs, TableHasRatioCpuTimeAndPlaces) {
   EXPECT_THAT(render_jobs(result, "nobody"), Not(HasSubstr("2.00")));
 }
 
+size_t rounds_of(const Patience &patience) {
+  Rounds rounds;
+  return run_rounds(rounds, {{"job", [] { return sample(1, 1, 1, 1); }}}, patience).front().size();
+}
+
 TEST(Jobs, TimeIsSharedByWeightAndOneRoundIsForAll) {
   Options options;
   options.seconds = 12;
@@ -57,7 +65,12 @@ TEST(Jobs, TimeIsSharedByWeightAndOneRoundIsForAll) {
   EXPECT_NEAR(first, 3, 0.5);
   time.spent(1, 12);
   const Patience late = time.next(3);
-  EXPECT_GT(late.last_ns, now_ns() - 1'000'000'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(rounds_of(late), 1u);
+  JobTime strict(12, 0, 0);
+  strict.expect(3);
+  strict.spent(1, 12);
+  EXPECT_EQ(rounds_of(strict.next(3)), 0u);
   EXPECT_EQ(time.used(), 12);
 
   options.repetitions = 7;
