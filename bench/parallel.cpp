@@ -351,7 +351,7 @@ std::unique_ptr<Arena> arena_for_calls() {
 
 int run(const Options &options) {
   check_kernels(options);
-  if (!options.threads.empty()) thread_counts(options.threads, 1);
+  refuse_more_than_cpus(options.threads);
   JobBook book(options);
   const uint32_t wanted = options.threads.empty() ? 0 : options.threads.back();
   const uint64_t before = now_ns();

@@ -455,7 +455,7 @@ class Populate {
 };
 
 int run(const Options &options) {
-  if (!options.threads.empty()) thread_counts(options.threads, 1);
+  refuse_more_than_cpus(options.threads);
   JobBook book(options);
   const Crew crew(options.threads.empty() ? 0 : options.threads.back());
   const uint32_t workers = crew.info().threads;

@@ -90,15 +90,19 @@ uint32_t usable_cpus() {
   return count > 0 ? count : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
-std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most) {
-  if (asked_for.empty()) return doubling_counts(most);
+void refuse_more_than_cpus(const std::vector<uint32_t> &threads) {
+  if (threads.empty()) return;
   const uint32_t cpus = usable_cpus();
-  const uint32_t largest = *std::max_element(asked_for.begin(), asked_for.end());
+  const uint32_t largest = *std::max_element(threads.begin(), threads.end());
   if (largest > cpus) {
     throw Refusal(std::to_string(largest) + " threads are more than the " + std::to_string(cpus) +
                   " CPUs that may be used here: use --threads up to " + std::to_string(cpus));
   }
-  return asked_for;
+}
+
+std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most) {
+  refuse_more_than_cpus(asked_for);
+  return asked_for.empty() ? doubling_counts(most) : asked_for;
 }
 
 Sample time_on_threads(uint32_t count, uint64_t bytes, uint64_t grain, const SliceWork &work) {

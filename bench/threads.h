@@ -48,8 +48,10 @@ class CpuPair {
 // The calling thread runs there from now on, where that is permitted.
 void run_on(int cpu);
 
-// What was asked for, or doubling_counts(most) if nothing was. Throws Refusal for more than there
-// are usable CPUs.
+// Throws Refusal for more than there are usable CPUs.
+void refuse_more_than_cpus(const std::vector<uint32_t> &threads);
+
+// What was asked for, or doubling_counts(most) if nothing was. Refuses like that.
 std::vector<uint32_t> thread_counts(const std::vector<uint32_t> &asked_for, uint32_t most);
 
 using SliceWork = std::function<void(const Slice &)>;

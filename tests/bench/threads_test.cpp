@@ -54,6 +54,8 @@ TEST(ThreadCounts, MoreThanThereAreCpusIsRefused) {
   EXPECT_THAT(thread_counts({1}, 64), ElementsAre(1));
   EXPECT_EQ(thread_counts({}, 4), doubling_counts(4));
   EXPECT_THROW(thread_counts({1, usable_cpus() + 1}, 1), Refusal);
+  EXPECT_THROW(refuse_more_than_cpus({1, usable_cpus() + 1}), Refusal);
+  EXPECT_NO_THROW(refuse_more_than_cpus({usable_cpus()}));
 }
 
 TEST(CpuPair, IsUndoneAndHasTwoCpusWhereThereAreTwo) {
