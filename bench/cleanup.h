@@ -10,8 +10,8 @@
 
 namespace hpz::bench {
 
-// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT put everything back and then end the process as
-// they would have.
+// From now on any signal that ends the process but SIGKILL (kEndings) puts everything back first,
+// and then ends it as it would have.
 void install_cleanup_handler();
 
 // Notes that the number in a sysfs file is about to be raised from found by added; the result names

@@ -24,7 +24,7 @@ std::string roles(uint32_t bits) {
   add(HPZ_ROLE_CACHED, "cached");
   add(HPZ_ROLE_BULK, "bulk");
   add(HPZ_ROLE_STREAM, "stream");
-  add(HPZ_ROLE_LIBC, "library");
+  add(HPZ_ROLE_LIBC, "libc");
   return text;
 }
 

@@ -36,7 +36,7 @@ PagePool page_pool(PageKind kind, int node = kAnyNode);
 
 // Sees to it that so many pages are free in the pool, reserving what is missing where that is
 // permitted. May get fewer: ask page_pool. What was added is taken away again by the destructor,
-// and on SIGINT, SIGTERM, SIGHUP and SIGQUIT.
+// and on any signal that ends the process but SIGKILL (cleanup.h).
 class PageReservation {
  public:
   PageReservation(PageKind kind, uint64_t pages, int node = kAnyNode);
