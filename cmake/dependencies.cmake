@@ -27,13 +27,13 @@ set(HPZERO_CPUINFO_LIBRARY "" CACHE FILEPATH "libcpuinfo, instead of asking pkg-
 if(HPZERO_CPUINFO_LIBRARY)
   set(HPZERO_CPUINFO_INCLUDE_DIRS "")
   set(HPZERO_CPUINFO_LINK_LIBRARIES ${HPZERO_CPUINFO_LIBRARY})
-elseif(NOT HPZERO_CORE_ONLY)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(HPZERO_CPUINFO REQUIRED libcpuinfo)
 endif()
 
 # hwloc, which only libhpzero needs.
 if(NOT HPZERO_CORE_ONLY)
   find_package(PkgConfig REQUIRED)
+  if(NOT HPZERO_CPUINFO_LIBRARY)
+    pkg_check_modules(HPZERO_CPUINFO REQUIRED libcpuinfo)
+  endif()
   pkg_check_modules(HPZERO_HWLOC REQUIRED hwloc>=2.1) # 2.1: hwloc_topology_set_components
 endif()
