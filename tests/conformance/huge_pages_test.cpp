@@ -9,12 +9,13 @@
 
 #include "tests/conformance/clearer.h"
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/huge_pool.h"
 
 namespace hpz::test {
 namespace {
 
 constexpr size_t kLine = 64;
-constexpr size_t kHuge = 2 << 20;
+constexpr size_t kHuge = kHugeBytes;
 
 // Every kernel and policy across the borders of three huge pages; then the memory is given back.
 void clear_huge_pages(void *map, size_t map_bytes) {
@@ -53,37 +54,6 @@ long transparent_kib() {
   return kib;
 }
 
-// Adds pages to the pool where that is permitted, and takes them away again.
-class MorePages {
- public:
-  explicit MorePages(long pages) : found_(read()) {
-    if (found_ >= 0) write(found_ + pages);
-  }
-  ~MorePages() {
-    if (found_ >= 0) write(found_);
-  }
-  MorePages(const MorePages &) = delete;
-  MorePages &operator=(const MorePages &) = delete;
-
- private:
-  static constexpr const char *kPool = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-  static long read() {
-    long pages = -1;
-    FILE *const pool = fopen(kPool, "re");
-    if (pool == nullptr) return -1;
-    if (fscanf(pool, "%ld", &pages) != 1) pages = -1;
-    fclose(pool);
-    return pages;
-  }
-  static void write(long pages) {
-    FILE *const pool = fopen(kPool, "we");
-    if (pool == nullptr) return;
-    fprintf(pool, "%ld\n", pages);
-    fclose(pool);
-  }
-  long found_;
-};
-
 TEST(HugePages, transparent) {
   void *const map =
       mmap(nullptr, 4 * kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -99,12 +69,11 @@ TEST(HugePages, transparent) {
 }
 
 TEST(HugePages, reserved) {
-  const MorePages pages(3);
+  HugePool pool;
+  if (const std::string why = pool.take(3); !why.empty()) GTEST_SKIP() << why;
   void *const map = mmap(nullptr, 3 * kHuge, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
-  if (map == MAP_FAILED) {
-    GTEST_SKIP() << "NOT TESTED HERE: no three huge pages to be had (vm.nr_hugepages)";
-  }
+  ASSERT_NE(map, MAP_FAILED);
   clear_huge_pages(map, 3 * kHuge);
 }
 

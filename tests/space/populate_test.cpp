@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/support/guarded_buffer.h"
-#include "workers.h"
+#include "tests/support/workers.h"
 
 namespace hpz::test {
 namespace {

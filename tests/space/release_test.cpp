@@ -13,7 +13,7 @@
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/scratch_folder.h"
-#include "workers.h"
+#include "tests/support/workers.h"
 
 namespace hpz::test {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/scratch_folder.h"
-#include "workers.h"
+#include "tests/support/workers.h"
 
 namespace hpz::test {
 namespace {
@@ -29,10 +29,6 @@ constexpr size_t kMiB = 1 << 20;
 
 class ResetVerb : public ByWorkers {};
 HPZERO_BY_WORKERS(ResetVerb);
-
-bool can_prove() {
-  return access("/proc/self/pagemap", R_OK) == 0 && access("/proc/self/smaps", R_OK) == 0;
-}
 
 TEST_P(ResetVerb, clears_what_was_touched) {
   const Memory memory(64 * kMiB);
@@ -50,20 +46,6 @@ TEST_P(ResetVerb, clears_what_was_touched) {
   if (!can_prove()) GTEST_SKIP() << "NOT TESTED HERE: sparse memory stays so (no pagemap, smaps)";
   EXPECT_LE(report.cleared_bytes, resident);
   EXPECT_EQ(resident_after, resident) << "nothing was inflated";
-}
-
-// Whether PAGEMAP_SCAN is there (Linux 6.7), which alone tells the zero page from others.
-bool can_scan() {
-  struct {
-    uint64_t size = 96, flags = 0, start = 0, end = 0, walk_end = 0, vec = 0, vec_len = 0,
-             max_pages = 0, category_inverted = 0, category_mask = 0, category_anyof_mask = 2,
-             return_mask = 2;
-  } argument;
-  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool can = ioctl(fd, _IOWR('f', 16, char[96]), &argument) >= 0;
-  close(fd);
-  return can;
 }
 
 // Pages that were read and never written are the shared zero page: nothing to clear.

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "tests/support/guarded_buffer.h"
-#include "workers.h"
+#include "tests/support/workers.h"
 
 namespace hpz::test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/settings.h"
-#include "workers.h"
+#include "tests/support/workers.h"
 
 namespace hpz::test {
 namespace {

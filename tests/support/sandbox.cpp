@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/sandbox.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <stdexcept>
@@ -58,6 +64,69 @@ void allow_only(const std::vector<long> &numbers) {
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0) {
     throw std::runtime_error("no seccomp filter to be had");
   }
+}
+
+namespace {
+
+void require(bool ok, const std::string &what) {
+  if (!ok) throw std::runtime_error(what + ": " + strerror(errno));
+}
+
+void write_file(const char *path, const std::string &text) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  require(fd >= 0 && write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+              close(fd) == 0,
+          path);
+}
+
+// In a child, which tells by a pipe.
+std::string try_namespaces() {
+  int ends[2];
+  require(pipe2(ends, O_CLOEXEC) == 0, "pipe2");
+  const pid_t child = fork();
+  require(child >= 0, "fork");
+  if (child == 0) {
+    try {
+      enter_own_mounts();
+      hide_folder("/sys");
+    } catch (const std::exception &e) {
+      _exit(write(ends[1], e.what(), strlen(e.what())) > 0 ? 1 : 2);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  char why[256];
+  const ssize_t got = read(ends[0], why, sizeof why);
+  close(ends[0]);
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (got > 0) return std::string(why, static_cast<size_t>(got));
+  return status == 0 ? "" : "a child that tried ended with status " + std::to_string(status);
+}
+
+}  // namespace
+
+void enter_own_mounts() {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (user == 0) {
+    require(unshare(CLONE_NEWNS) == 0, "unshare(CLONE_NEWNS)");
+  } else {
+    require(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0, "unshare(CLONE_NEWUSER | CLONE_NEWNS)");
+    write_file("/proc/self/setgroups", "deny");
+    write_file("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
+    write_file("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+  }
+  require(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
+}
+
+void hide_folder(const std::string &path) {
+  require(mount("none", path.c_str(), "tmpfs", 0, "size=64k") == 0, "tmpfs over " + path);
+}
+
+const std::string &why_no_namespaces() {
+  static const std::string kWhy = try_namespaces();
+  return kWhy;
 }
 
 }  // namespace hpz::test

@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <stdexcept>
@@ -36,6 +37,9 @@ ScratchFolder::~ScratchFolder() {
 }
 
 std::string ScratchFolder::write(const std::string &name, const std::string &content) const {
+  for (size_t at = 0; (at = name.find('/', at)) != std::string::npos; ++at) {
+    mkdir(path(name.substr(0, at)).c_str(), 0700);  // what keeps it from being there, open says
+  }
   const int fd = open(path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   size_t written = 0;
   while (fd >= 0 && written < content.size()) {

@@ -17,7 +17,7 @@ class ScratchFolder {
 
   const std::string &path() const { return path_; }
   std::string path(const std::string &name) const { return path_ + '/' + name; }
-  // Makes or replaces a file; its path.
+  // Makes or replaces a file, and the folders that it is in ("a/b/c"); its path.
   std::string write(const std::string &name, const std::string &content) const;
 
  private:

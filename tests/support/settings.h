@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a run of the tests is told by its environment:
+// What a run of the tests is told by its environment, and what its compiler did to it:
 //   HPZERO_TEST_QUICK=1       fewer sizes: for emulators, valgrind and sanitizers
 //   HPZERO_TEST_SEED=N        seed of the random cases, printed with every failure
 //   HPZERO_TEST_WHOLE=1       this run is to have run every kernel that the machine can run
@@ -31,6 +31,20 @@ inline uint64_t seed() {
   const char *const value = getenv("HPZERO_TEST_SEED");
   return value != nullptr ? strtoull(value, nullptr, 0) : 20240607;
 }
+
+// This program is one of ThreadSanitizer's, which knows no process made by clone, and ends one that
+// starts threads after a fork.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitizer = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
 
 }  // namespace hpz::test
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Who executes the verbs in a test: the calling thread alone, or teams of several sizes.
-#ifndef HPZERO_TESTS_SPACE_WORKERS_H
-#define HPZERO_TESTS_SPACE_WORKERS_H
+#ifndef HPZERO_TESTS_SUPPORT_WORKERS_H
+#define HPZERO_TESTS_SUPPORT_WORKERS_H
 
 #include <gtest/gtest.h>
 #include <hpzero/space.h>
+#include <hpzero/team.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "tests/support/memory.h"
 
 namespace hpz::test {
 
@@ -32,25 +37,6 @@ class ByWorkers : public testing::TestWithParam<uint32_t> {
 #define HPZERO_BY_WORKERS(fixture) \
   INSTANTIATE_TEST_SUITE_P(, fixture, testing::Values(0u, 1u, 2u, 5u), workers_name)
 std::string workers_name(const testing::TestParamInfo<uint32_t> &threads);
-
-// Anonymous memory that is gone at the end; flags beside MAP_PRIVATE | MAP_ANONYMOUS.
-class Memory {
- public:
-  explicit Memory(size_t bytes, int flags = 0);
-  Memory(int fd, size_t bytes, int flags);  // of a file
-  ~Memory();
-  Memory(const Memory &) = delete;
-  Memory &operator=(const Memory &) = delete;
-
-  unsigned char *begin() const { return begin_; }
-  unsigned char *end() const { return begin_ + bytes_; }
-  size_t bytes() const { return bytes_; }
-  size_t resident_bytes() const;  // as mincore counts
-
- private:
-  unsigned char *begin_;
-  size_t bytes_;
-};
 
 }  // namespace hpz::test
 
