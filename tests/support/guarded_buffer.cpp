@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #if defined(__has_feature)
@@ -92,6 +93,22 @@ testing::AssertionResult GuardedBuffer::only_cleared(const unsigned char *dst, s
   if (testing::AssertionResult r = all_are(begin_, dst, kPoison, "before the range"); !r) return r;
   if (testing::AssertionResult r = all_are(dst, dst + len, 0, "inside the range"); !r) return r;
   return all_are(dst + len, end_, kPoison, "behind the range");
+}
+
+testing::AssertionResult GuardedBuffer::only_cleared(std::vector<void *> lanes, size_t len) const {
+  std::sort(lanes.begin(), lanes.end());
+  const unsigned char *after = begin_;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    const auto *const lane = static_cast<const unsigned char *>(lanes[i]);
+    if (lane < after || lane + len > end_) {
+      return testing::AssertionFailure() << "lane " << i << " overlaps, or is outside the buffer";
+    }
+    testing::AssertionResult result = all_are(after, lane, kPoison, "before a lane");
+    after = lane + len;
+    if (result) result = all_are(lane, after, 0, "inside a lane");
+    if (!result) return result << " (lane " << i << " of " << lanes.size() << ')';
+  }
+  return all_are(after, end_, kPoison, "behind the lanes");
 }
 
 }  // namespace hpz::test

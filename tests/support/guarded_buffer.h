@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include <initializer_list>
+#include <vector>
 
 namespace hpz::test {
 
@@ -31,6 +32,8 @@ class GuardedBuffer {
   void poison() const;
   // Expects zeroes in [dst, dst + len) and poison everywhere else.
   testing::AssertionResult only_cleared(const unsigned char *dst, size_t len) const;
+  // The same of every [lane, lane + len); in any order, apart or side by side.
+  testing::AssertionResult only_cleared(std::vector<void *> lanes, size_t len) const;
 
  private:
   unsigned char *map_ = nullptr;
