@@ -219,13 +219,14 @@ void measure_cancel(JobBook &book, const Crew &crew, const Arena &arena, int rou
     canceller.join();
     Sample sample;
     sample.ranges = sample.sections = 1;
-    sample.ns = 1;
     if (result == -ECANCELED) {
       sample.ns = static_cast<double>(end - cancelled_ns.load(std::memory_order_relaxed));
       latency_us.push_back(sample.ns / 1e3);
       chunk_us.push_back(its_chunk_ns / 1e3);
       ratios.push_back(sample.ns / its_chunk_ns);
-    } else if (result != 0) {
+    } else if (result == 0) {
+      sample.is_void = true;  // the work was over first: there is nothing to time
+    } else {
       throw std::runtime_error(std::string("hpz_space_zero: ") + std::strerror(-result));
     }
     return sample;

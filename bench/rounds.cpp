@@ -120,7 +120,7 @@ std::vector<Sample> Rounds::run_round(const std::vector<Task> &tasks) {
     run.run_name.iterations.clear();
     run.run_name.time_type.clear();
     run.statistics = nullptr;  // belongs to the benchmark, which is gone
-    kept_->runs.push_back(run);
+    if (!samples[order[k]].is_void) kept_->runs.push_back(run);
   }
   ++round_;
   for (size_t k = first_run_; k < kept_->runs.size(); ++k) kept_->runs[k].repetitions = round_;

@@ -34,7 +34,7 @@ class Rounds {
   Rounds &operator=(const Rounds &) = delete;
 
   // One sample per task, in the tasks' order whatever order they were taken in. Rounds of the same
-  // tasks follow each other; begin_tasks starts new ones.
+  // tasks follow each other; begin_tasks starts new ones. A void sample is not kept for json().
   void begin_tasks();
   std::vector<Sample> run_round(const std::vector<Task> &tasks);
 

@@ -18,6 +18,7 @@ struct Sample {
   double clock_ns = 0;     // subtracted for reading the clock
   uint64_t faults = 0;     // page faults while it was taken
   uint64_t preempted = 0;  // involuntary context switches while it was taken
+  bool is_void = false;    // what was to be timed did not happen: no figure, and not in JSON
   // Of work by several threads; threads 0: of one thread, and nothing of this was looked at.
   uint64_t threads = 0;                        // that worked on it
   uint64_t cpu_ns = 0;                         // of all of them together

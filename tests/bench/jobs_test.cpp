@@ -78,5 +78,21 @@ TEST(Jobs, TimeIsSharedByWeightAndOneRoundIsForAll) {
   EXPECT_EQ(JobTime(options, 1).next(1).max_rounds, 7);
 }
 
+TEST(Jobs, WhatDidNotHappenIsNotInJson) {
+  Rounds rounds;
+  rounds.begin_tasks();
+  for (const bool is_void : {false, true, false}) {
+    rounds.run_round({{"cancel", [=] {
+                         Sample taken = sample(1, 1000, 1, 1);
+                         taken.is_void = is_void;
+                         return taken;
+                       }}});
+  }
+  const std::string json = rounds.json();
+  EXPECT_THAT(json, HasSubstr("\"repetition_index\": 0"));
+  EXPECT_THAT(json, Not(HasSubstr("\"repetition_index\": 1")));
+  EXPECT_THAT(json, HasSubstr("\"repetition_index\": 2"));
+}
+
 }  // namespace
 }  // namespace hpz::bench
