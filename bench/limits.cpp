@@ -130,8 +130,20 @@ MemoryLimit memory_limit(const std::string &root) {
   return limit;
 }
 
-MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node) {
+MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node,
+                           const std::string &root) {
   MemoryLimit on_pages = limit;
+  if (node != kAnyNode) {
+    const std::string name = std::to_string(node);
+    const auto meminfo = read_text_file(root + "/sys/devices/system/node/node" + name + "/meminfo");
+    const auto free = meminfo ? number_of(*meminfo, "Node " + name + " MemFree") : std::nullopt;
+    const uint64_t left = free ? *free * kKiB - *free * kKiB / kMarginDivisor : limit.bytes;
+    if (left < limit.bytes) {
+      on_pages.bytes = left;
+      on_pages.reason = "free memory of node " + name;
+      on_pages.remedy = "free some memory there";
+    }
+  }
   if (is_pool_kind(kind)) on_pages.bytes += page_pool(kind, node).free * page_bytes(kind);
   return on_pages;
 }

@@ -21,8 +21,10 @@ struct MemoryLimit {
 MemoryLimit memory_limit(const std::string &root = "");
 
 // As that, on one kind of pages: those that lie in its pool already are not free memory any more,
-// and were set aside for us.
-MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node = kAnyNode);
+// and were set aside for us. With a node, no more than is free there. root: as above, but for
+// pools.
+MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node = kAnyNode,
+                           const std::string &root = "");
 
 uint64_t largest_that_fits(uint64_t bytes);  // the largest power of two, from 1 KiB
 

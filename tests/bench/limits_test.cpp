@@ -70,6 +70,25 @@ TEST(MemoryLimit, AGroupThatIsFullLeavesNothing) {
   EXPECT_EQ(memory_limit(root.path()).bytes, 0u);
 }
 
+TEST(MemoryLimit, ANodeGivesNoMoreThanIsFreeThere) {
+  Root root;
+  root.write("sys/devices/system/node/node0/meminfo",
+             "Node 0 MemTotal:       8388608 kB\nNode 0 MemFree:        1048576 kB\n");
+  root.write("sys/devices/system/node/node1/meminfo",
+             "Node 1 MemTotal:      16777216 kB\nNode 1 MemFree:        9437184 kB\n");
+  const MemoryLimit whole = memory_limit(root.path());
+  const auto on_node = [&](int node) {
+    return limit_on_pages(PageKind::k4k, whole, node, root.path());
+  };
+  EXPECT_EQ(on_node(0).bytes, 768 * kMiB);
+  EXPECT_EQ(on_node(0).reason, "free memory of node 0");
+  // More than the whole machine has to give is no more.
+  EXPECT_EQ(on_node(1).bytes, whole.bytes);
+  EXPECT_EQ(on_node(1).reason, "free memory");
+  EXPECT_EQ(on_node(2).bytes, whole.bytes);
+  EXPECT_EQ(on_node(kAnyNode).bytes, whole.bytes);
+}
+
 TEST(MemoryLimit, NonsenseIsIgnored) {
   Root root;
   root.write("proc/self/mounts", "short line\n\ncgroup2\n");
