@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/machine.h"

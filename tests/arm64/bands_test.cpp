@@ -16,9 +16,7 @@ namespace {
 constexpr auto rows() {
   using namespace feature;
   constexpr FeatureSet none = 0;
-#define HPZ_KERNEL(id, needs, avoid, roles, flags, lanes, lanes_from_bytes, summary)  \
-  Kernel{#id,   summary, nullptr,         needs, avoid, static_cast<uint32_t>(roles), \
-         flags, lanes,   lanes_from_bytes},
+#define HPZ_KERNEL HPZERO_KERNEL_ROW
   return std::to_array<Kernel>({
 #include "arch/arm64/kernels.def"
 #include "arch/generic/kernels.def"

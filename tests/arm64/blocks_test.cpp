@@ -61,7 +61,6 @@ TEST_P(Blocks, field_B2_every_offset_and_length) {
       ASSERT_EQ(by_lines_ + blocks_ * block, len);
       const size_t first = (offset + block - 1) / block, last = (offset + len) / block;
       ASSERT_EQ(blocks_, last > first ? last - first : 0) << offset << ' ' << len;
-      // Near the range by the oracle, the rest where a case is one of many alike.
       ASSERT_TRUE(buffer.only_cleared(dst, len)) << offset << ' ' << len;
       memset(dst, kPoison, len);
       ++cases;
@@ -104,20 +103,30 @@ TEST_P(Blocks, many_lanes) {
   }
 }
 
-// A range at the top of the address space has no block above it to round up to. (No memory is
-// touched: user space ends long before.)
+// Of every line in the last two blocks of the address space, whose last line stays out: to round up
+// may wrap to 0, which is no block. (No memory is touched: user space ends long before.)
 TEST(BlocksAtTheTop, rounding_up_past_the_end_means_no_block) {
   for (uintptr_t block = arm64::kMinZvaBlock; block <= arm64::kMaxZvaBlock; block *= 2) {
-    for (const size_t len : Sizes{64, 128, 1024, 1984}) {
-      // [at, at + len) lies in one block and ends before it does.
-      const uintptr_t at = (uintptr_t{1} << 47) - 2048;
-      void *const lane = reinterpret_cast<void *>(at);
-      uintptr_t lines = 0, blocks = 0;
-      arm64::clear_by_blocks(
-          &lane, 1, len, block, [&](uintptr_t from, uintptr_t to) { lines += to - from; },
-          [&](uintptr_t from, uintptr_t to, uintptr_t) { blocks += to - from; });
-      EXPECT_EQ(lines + blocks, len);
-      EXPECT_EQ(blocks, len / block * block);
+    for (size_t below = 2 * kLineBytes; below <= 4096; below += kLineBytes) {
+      const uintptr_t at = uintptr_t{0} - below;
+      for (size_t len = kLineBytes; len < below; len += kLineBytes) {
+        void *const lane = reinterpret_cast<void *>(at);
+        uintptr_t lines = 0, blocks = 0;
+        const auto add = [&](uintptr_t from, uintptr_t to, uintptr_t &sum) {
+          ASSERT_GE(from, at);
+          ASSERT_LT(from, to);
+          ASSERT_LE(to, at + len);
+          sum += to - from;
+        };
+        arm64::clear_by_blocks(
+            &lane, 1, len, block, [&](uintptr_t from, uintptr_t to) { add(from, to, lines); },
+            [&](uintptr_t from, uintptr_t to, uintptr_t) { add(from, to, blocks); });
+        ASSERT_FALSE(HasFatalFailure()) << below << ' ' << len << " block " << block;
+        ASSERT_EQ(lines + blocks, len) << below;
+        // By distances from the top, which is on a boundary of every block.
+        const size_t first = below / block, last = (below - len + block - 1) / block;
+        ASSERT_EQ(blocks, first > last ? (first - last) * block : 0) << below << ' ' << len;
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // What follows from the registers, for every value of DCZID_EL0's fields: also for what no emulator
-// shows (rows B1 of the field reports, by recipe R-INJ).
+// shows (row B1 of the field reports, by recipe R-INJ).
 #include "arch/arm64/detect.h"
 
 #include <gtest/gtest.h>

@@ -104,7 +104,7 @@ def main(qemu, model, block, objdump, program):
         total = sum(counter.run(counter.kernel(kernel), HPZ_KERNEL=kernel).values())
         expect(f"{kernel}, instructions per 16 bytes", f"{total / (BYTES / 16):.4f}",
                0.5 < total / (BYTES / 16) <= STP_PER_16_BYTES)
-        expect(f"{kernel}, instructions per 2 MiB", total, True)
+        print(f"{model}, blocks of {block} bytes: {kernel}, instructions per 2 MiB: {total}")
     for what in failures:
         print(f"FAILED: {what}")
     return 1 if failures else 0

@@ -196,9 +196,10 @@ TEST_P(Zero, by_default_reports_what_was_seen) {
   const Seen seen = expect_all_written(mapping, witness);
   EXPECT_EQ(outcome.result, 0);
   EXPECT_EQ(outcome.report.cleared_bytes, mapping.bytes());
-  // A chunk at a border has samples on both sides; of small pages there are few chunks.
-  const uint64_t in_borders =
-      GetParam().kind == Pages::kSmall ? mapping.bytes() : 2 * 2 * mapping.page_bytes();
+  // Small pages are so few chunks that all of them may be at a border: no number to be expected.
+  if (GetParam().kind == Pages::kSmall) return;
+  // A chunk at a border has samples on both sides.
+  const uint64_t in_borders = 2 * 2 * mapping.page_bytes();
   EXPECT_LE(std::max(outcome.report.remote_bytes, seen.remote) -
                 std::min(outcome.report.remote_bytes, seen.remote),
             in_borders);

@@ -16,6 +16,7 @@
 #include "lib/zero/probe.h"
 #include "tests/plan/invented_kernel.h"
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/machine.h"
 #include "tests/support/settings.h"
 
 namespace hpz::test {
@@ -184,6 +185,7 @@ TEST(ClearPages, one_call_for_a_batch_of_whole_lines) {
 // It may clear, since the range is about to be cleared, but at two places of the range alone.
 TEST(Probe, touches_sixteen_bytes_of_the_range) {
   if (!has_fine_counter(detect_cpu().features)) {
+    ASSERT_EQ(machine_flags().count("tsc"), 0u) << "x86's, as the Linux kernel says";
     GTEST_SKIP() << "NOT TESTED HERE: no time-stamp counter";
   }
   const GuardedBuffer buffer(64 * 1024);

@@ -88,7 +88,7 @@ TEST(CompareCores, nothing_visited_is_a_failure_and_not_alike) {
   EXPECT_EQ(compare(some, {0}), CoreCheck::kAlike);
 }
 
-// On this machine the answer is what it is; the caller's thread stays where it may run.
+// Of this machine, whose CPUs are expected to be alike; the caller's thread stays where it may run.
 TEST(CompareCores, leaves_the_callers_affinity_alone) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "arch/x86/features.h"
+#include "tests/plan/invented_kernel.h"
 
 namespace hpz::test {
 
@@ -28,9 +29,7 @@ constexpr const char *kFeatureNames[] = {
 constexpr auto rows() {
   using namespace feature;
   constexpr FeatureSet none = 0;
-#define HPZ_KERNEL(id, needs, avoid, roles, flags, lanes, lanes_from_bytes, summary)  \
-  Kernel{#id,   summary, nullptr,         needs, avoid, static_cast<uint32_t>(roles), \
-         flags, lanes,   lanes_from_bytes},
+#define HPZ_KERNEL HPZERO_KERNEL_ROW
   return std::to_array<Kernel>({
 #include "arch/x86/kernels.def"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rows of a table that need not exist, and bands of them as one readable word.
+// Rows of a table that need not exist or cannot be executed here, and bands of them as one readable
+// word.
 #ifndef HPZERO_TESTS_PLAN_INVENTED_KERNEL_H
 #define HPZERO_TESTS_PLAN_INVENTED_KERNEL_H
 
@@ -34,5 +35,10 @@ inline std::string text_of(const Bands &bands) {
 }
 
 }  // namespace hpz::test
+
+// A row of kernels.def without what it executes, which is not there on every machine.
+#define HPZERO_KERNEL_ROW(id, needs, avoid, roles, flags, lanes, lanes_from_bytes, summary) \
+  hpz::Kernel{#id,   summary, nullptr,         needs, avoid, static_cast<uint32_t>(roles),  \
+              flags, lanes,   lanes_from_bytes},
 
 #endif

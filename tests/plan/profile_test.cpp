@@ -97,7 +97,7 @@ TEST(Profile, every_error_and_its_line) {
     unsigned line;
     const char *reason;
   };
-  const std::string bands_of_seven = [] {
+  const std::string eight_bands = [] {
     std::string text;
     for (int i = 1; i <= 8; ++i) {
       text += "stream " + std::to_string(i) + (i % 2 == 0 ? " memset\n" : " avx512_nt\n");
@@ -151,7 +151,7 @@ TEST(Profile, every_error_and_its_line) {
       {instead_of("avx512_st", ""), -EBADMSG, 5, "no such kernel"},
       {instead_of("avx512_st", "AVX512_ST"), -EBADMSG, 5, "no such kernel"},
       {instead_of("avx512_nt", "clzero"), -ENODEV, 8, "kernel cannot run here"},
-      {instead_of("stream 2048 memset\n", bands_of_seven), -EBADMSG, 15, "too many bands"},
+      {instead_of("stream 2048 memset\n", eight_bands), -EBADMSG, 15, "too many bands"},
       {instead_of("262144 50331648", ""), -EBADMSG, 9, "no number of bytes"},
       {instead_of("262144 50331648", "262144"), -EBADMSG, 9, "no number of bytes"},
       {instead_of("262144 50331648", "262144 max"), -EBADMSG, 9, "no number of bytes"},

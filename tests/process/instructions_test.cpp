@@ -23,6 +23,11 @@ const Symbols &library_symbols() {
   return kSymbols;
 }
 
+// Of one REP STOS.
+struct StringStore {
+  uint64_t destination, bytes;
+};
+
 // One call of the subject's, between two marks.
 struct Call {
   std::set<std::string> kernels;     // that ran
@@ -30,7 +35,7 @@ struct Call {
   size_t fences_behind_kernels = 0;  // ... after the last instruction of the last kernel
   size_t amid = 0;  // instructions outside the library between the first and the last of kernels
   std::map<uint64_t, size_t> kernel_instructions;  // address -> how often
-  std::vector<Tracee::StringRegisters> strings;    // before each REP STOS
+  std::vector<StringStore> strings;                // each REP STOS
 };
 
 class Watched {
@@ -45,7 +50,6 @@ class Watched {
       if (symbol.name.rfind(kPrefix, 0) != 0) continue;
       kernels_.push_back(symbol);
       kernels_.back().name.erase(0, sizeof kPrefix - 1);
-      end_ = std::max(end_, symbol.end);
     }
     for (const Symbol &symbol : library_symbols().functions()) end_ = std::max(end_, symbol.end);
   }
@@ -55,10 +59,11 @@ class Watched {
     size_t since_kernel = 0, outside = 0;
     const Symbol *last_kernel = nullptr;
     for (uint64_t at = tracee_.instruction_pointer();; at = tracee_.instruction_pointer()) {
-      const bool string =
-          tracee_.code_is(at, {0xF3, 0xAA}) || tracee_.code_is(at, {0xF3, 0x48, 0xAB});
+      const uint64_t width = tracee_.code_is(at, {0xF3, 0xAA})         ? 1
+                             : tracee_.code_is(at, {0xF3, 0x48, 0xAB}) ? 8
+                                                                       : 0;
       const Tracee::StringRegisters registers =
-          string ? tracee_.string_registers() : Tracee::StringRegisters{};
+          width != 0 ? tracee_.string_registers() : Tracee::StringRegisters{};
       const bool fence = tracee_.code_is(at, {0x0F, 0xAE, 0xF8});
       if (!tracee_.step()) break;
       if (const Symbol *const kernel = kernel_at(at - base_)) {
@@ -67,7 +72,7 @@ class Watched {
         ++call.kernel_instructions[at];
         since_kernel = 0;
         call.amid = outside;
-        if (string) call.strings.push_back(registers);
+        if (width != 0) call.strings.push_back({registers.destination, registers.count * width});
       }
       if (fence) {
         ++call.fences;
@@ -153,8 +158,11 @@ TEST_P(Kernels, run_when_named_and_are_fenced) {
     EXPECT_EQ(call.kernels, std::set<std::string>{id()});
     expect_fenced(call, GetParam());
     // Row A9: string instructions begin on a line and take whole lines, whatever the range.
-    for (const Tracee::StringRegisters &registers : call.strings) {
-      EXPECT_EQ(registers.destination % 64, 0U);
+    EXPECT_EQ(call.strings.empty(), id().rfind("rep_stos", 0) != 0);
+    for (const StringStore &store : call.strings) {
+      EXPECT_EQ(store.destination % 64, 0U);
+      EXPECT_EQ(store.bytes % 64, 0U);
+      EXPECT_GT(store.bytes, 0U);
     }
   }
   EXPECT_EQ(watched.finish(), 0);

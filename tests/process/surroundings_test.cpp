@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>

@@ -92,6 +92,8 @@ TEST(Counter, is_read_by_the_probe_of_hpz_zero_alone) {
   const Outcome plan = run({HPZERO_SUBJECT, "init", "plan"});
   if (plan["probe_upto"] != "0") {
     EXPECT_EQ(run({HPZERO_SUBJECT, "forbid-tsc", "zero=300001"}).status, -SIGSEGV);
+  } else {
+    GTEST_SKIP() << "NOT TESTED HERE: that the test would tell, for no plan of this machine probes";
   }
 }
 

@@ -44,7 +44,6 @@ namespace hpz::test {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(CpuLists, good_ones) {
   const struct {

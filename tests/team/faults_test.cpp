@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <memory>
 #include <thread>
+#include <vector>
 
 #include "tests/support/guarded_buffer.h"
 
@@ -198,6 +198,7 @@ TEST_P(Faults, field_D13_of_the_host_are_its_own) {
       t_has_way_out = 0;
     }
   });
+  while (g_seen == 0) std::this_thread::yield();  // they come all through the jobs
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, nullptr, nullptr), 0);
   }

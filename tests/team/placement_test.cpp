@@ -5,7 +5,6 @@
 #include "lib/team/placement.h"
 
 #include <errno.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -287,10 +286,6 @@ uint32_t read_inside(const std::string &folder) {
 
 // A cgroup of our own in the real hierarchy, a child in it, and away with it.
 TEST(Quotas, field_F2_of_a_real_cgroup) {
-  const uint32_t outer = read_cpu_quota("");
-  const auto with_outer = [outer](uint32_t cpus) {
-    return outer == 0 ? cpus : std::min(outer, cpus);
-  };
   int tested = 0;
   std::string why = "no hierarchy with the CPU controller can be changed here";
   for (const bool is_v2 : {false, true}) {
@@ -304,6 +299,12 @@ TEST(Quotas, field_F2_of_a_real_cgroup) {
       }
       const std::string inner = folder + "/inner";
       if (access((folder + file).c_str(), W_OK) == 0 && mkdir(inner.c_str(), 0755) == 0) {
+        // What is around it, which need not be what is around this process.
+        const uint32_t outer = read_inside(folder);
+        EXPECT_NE(outer, 255u) << "nobody can enter " << folder;
+        const auto with_outer = [outer](uint32_t cpus) {
+          return outer == 0 ? cpus : std::min(outer, cpus);
+        };
         if (write_into(folder + file, is_v2 ? "150000 100000" : "150000")) {
           ++tested;
           EXPECT_EQ(read_inside(inner), with_outer(2)) << folder;

@@ -218,7 +218,9 @@ TEST(Workers, of_listed_cpus) {
     const TeamPointer team = make_team(0, (std::to_string(cpu) + ",1000000").c_str());
     ASSERT_NE(team, nullptr);
     EXPECT_EQ(info_of(team).threads, 1u);
-    for (const pid_t worker : wait_for_workers(1)) {
+    const std::vector<pid_t> found = wait_for_workers(1);
+    ASSERT_EQ(found.size(), 1u);
+    for (const pid_t worker : found) {
       cpu_set_t its;
       ASSERT_EQ(sched_getaffinity(worker, sizeof its, &its), 0);
       EXPECT_EQ(CPU_COUNT(&its), 1);
@@ -232,7 +234,7 @@ struct CallerState {
   sigset_t mask;
   int policy, priority, mempolicy = -1;
   sched_param parameter;
-  std::vector<std::vector<char>> handlers;
+  std::vector<uintptr_t> handlers;
 
   CallerState() {
     CPU_ZERO(&affinity);
@@ -247,9 +249,7 @@ struct CallerState {
     for (int signal = 1; signal < 32; ++signal) {
       struct sigaction action = {};
       sigaction(signal, nullptr, &action);
-      const auto handler = reinterpret_cast<uintptr_t>(action.sa_sigaction);
-      const char *const bytes = reinterpret_cast<const char *>(&handler);
-      handlers.emplace_back(bytes, bytes + sizeof handler);
+      handlers.push_back(reinterpret_cast<uintptr_t>(action.sa_sigaction));
     }
   }
   bool operator==(const CallerState &other) const {

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <set>
 
 #include "tests/support/scratch_folder.h"
@@ -217,9 +219,13 @@ TEST(ThisMachine, is_understood) {
       }
     }
   }
+  if (access("/sys/devices/system/node/online", R_OK) == 0) {
+    EXPECT_EQ(listed, topology.nodes.size());
+  }
   RecordProperty("nodes_compared", static_cast<int>(listed));
 
   // Two CPUs are of one core if each lists the other.
+  listed = 0;
   for (const Topology::Cpu &cpu : topology.cpus) {
     std::string list;
     try {
@@ -228,11 +234,18 @@ TEST(ThisMachine, is_understood) {
     } catch (const std::exception &) {
       continue;
     }
+    ++listed;
     const CpuSet siblings = cpus(list);
     for (const Topology::Cpu &other : topology.cpus) {
       EXPECT_EQ(other.core == cpu.core, siblings.contains(other.cpu)) << cpu.cpu << other.cpu;
     }
   }
+  const std::string first =
+      "/sys/devices/system/cpu/cpu" + std::to_string(topology.cpus[0].cpu) + "/topology";
+  if (access(first.c_str(), X_OK) == 0) {
+    EXPECT_EQ(listed, topology.cpus.size());
+  }
+  RecordProperty("cpus_compared", static_cast<int>(listed));
 }
 
 TEST(ThisMachine, has_cpus_that_hwloc_does_not_know) {
@@ -263,7 +276,11 @@ template <class Do> Child in_child(const Do &act) {
   if (child == 0) {
     int status = 125;
     const int fd = open(err.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd >= 0 && dup2(fd, 2) == 2) status = act();
+    try {
+      if (fd >= 0 && dup2(fd, 2) == 2) status = act();
+    } catch (const std::exception &e) {
+      dprintf(2, "%s\n", e.what());
+    }
     _exit(status);
   }
   int status = -1;
