@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 
 #include "bench/refusal.h"
 #include "bench/sizes.h"
@@ -118,6 +119,34 @@ bool populate(char *base, uint64_t bytes) {
     if ((errno != EINTR && errno != EAGAIN) || ++attempts > 1000) return false;
   }
   return true;
+}
+
+void release(char *base, uint64_t bytes) {
+  if (madvise(base, bytes, MADV_DONTNEED) == 0) return;
+  throw std::runtime_error(std::string("the kernel does not release these pages: ") +
+                           std::strerror(errno));
+}
+
+void release_and_populate(char *base, uint64_t bytes) {
+  release(base, bytes);
+  if (populate(base, bytes)) return;
+  throw Refusal(std::string("pages that were released for a moment are gone (") +
+                std::strerror(errno) + "): stop the other users of memory and run again");
+}
+
+bool can_release(PageKind kind) {
+  const uint64_t bytes = page_bytes(kind);
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | hugetlb_flags(kind);
+  void *const page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (page == MAP_FAILED) return false;
+  const bool is_released = madvise(page, bytes, MADV_DONTNEED) == 0;
+  munmap(page, bytes);
+  return is_released;
+}
+
+bool kernel_populates() {
+  // Of no bytes: the kernel looks whether it knows the advice, and is done.
+  return madvise(nullptr, 0, MADV_POPULATE_WRITE) == 0;
 }
 
 Arena::Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress)

@@ -42,6 +42,15 @@ uint64_t huge_bytes(const char *base, uint64_t bytes);
 // Makes [base, base + bytes) resident, reporting a shortage as false instead of by SIGBUS.
 bool populate(char *base, uint64_t bytes);
 
+// Gives pages back, and takes them again; both throw where the kernel does not.
+void release(char *base, uint64_t bytes);
+void release_and_populate(char *base, uint64_t bytes);
+
+// Whether this kernel gives back pages of that kind at all (hugetlb ones from Linux 5.18 on), and
+// populates by itself (5.14). Both try, on memory that nobody has touched: no page is needed.
+bool can_release(PageKind kind);
+bool kernel_populates();
+
 struct ArenaRequest {
   PageKind kind = PageKind::k4k;
   uint64_t set_bytes = 0;     // wanted for the set

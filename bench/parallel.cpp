@@ -3,14 +3,11 @@
 // hpzero-bench parallel: touched memory cleared by a team, against one thread, and against what
 // programs do without one.
 #include <hpzero/hpzero.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <optional>
-#include <stdexcept>
 
 #include "bench/calls.h"
 #include "bench/clock.h"
@@ -39,7 +36,6 @@ constexpr const char *kLegend =
 // The promise is less than 15 seconds, of which the calls take some.
 constexpr double kUsualSeconds = 9;
 
-constexpr uint64_t kPiece = 4 * kKiB;
 // Slices of plain threads meet there: page faults and chunks of everybody else do.
 constexpr uint64_t kSliceGrain = 2 * kMiB;
 
@@ -48,10 +44,6 @@ constexpr uint64_t kSliceGrain = 2 * kMiB;
 uint64_t usual_bytes(PageKind kind) {
   if (kind == PageKind::k1g) return kGiB;
   return kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB;
-}
-
-void check(int result, const std::string &call) {
-  if (result != 0) throw std::runtime_error(call + ": " + std::strerror(-result));
 }
 
 struct Setting {
@@ -82,38 +74,14 @@ void check_kernels(const Options &options) {
   }
 }
 
-bool has_kernel(const char *id) {
-  const std::vector<hpz_kernel_info> all = all_kernels();
-  return std::any_of(all.begin(), all.end(), [&](const hpz_kernel_info &kernel) {
-    return std::strcmp(kernel.id, id) == 0 && kernel.missing == nullptr;
-  });
-}
-
 void clear_per_piece(const char *kernel, char *base, const Slice &slice) {
-  constexpr size_t kCall = 512;  // finding the kernel's name once per 2 MiB is nothing
-  void *pieces[kCall];
+  void *pieces[kPiecesPerCall];
   for (uint64_t at = 0; at < slice.bytes;) {
     size_t count = 0;
-    for (; count < kCall && at < slice.bytes; at += kPiece)
+    for (; count < kPiecesPerCall && at < slice.bytes; at += kPiece) {
       pieces[count++] = base + slice.begin + at;
-    check(hpz_zero_pages_with(kernel, pieces, count, kPiece), kernel);
-  }
-}
-
-// Tried on one page, because kernels before 5.18 do not release hugetlb pages.
-bool can_release(const Arena &arena) {
-  const uint64_t page = page_bytes(arena.kind());
-  return madvise(arena.base(), page, MADV_DONTNEED) == 0 && populate(arena.base(), page);
-}
-
-void release_and_populate(char *base, uint64_t bytes) {
-  if (madvise(base, bytes, MADV_DONTNEED) != 0) {
-    throw std::runtime_error(std::string("the kernel does not release these pages: ") +
-                             std::strerror(errno));
-  }
-  if (!populate(base, bytes)) {
-    throw Refusal(std::string("pages that were released for a moment are gone (") +
-                  std::strerror(errno) + "): stop the other users of memory and run again");
+    }
+    zero_pages_with(kernel, pieces, count, kPiece);
   }
 }
 
@@ -148,18 +116,19 @@ std::vector<JobRow> touched_rows(const Arena &arena, uint64_t size, const Settin
   add_team_rows(rows, setting, space, nullptr);
   for (const std::string &kernel : kernels_for(*setting.options, size)) {
     add_plain_rows(rows, setting, kernel, kernel, size, [=](const Slice &slice) {
-      check(hpz_zero_with(kernel.c_str(), base + slice.begin, slice.bytes), kernel);
+      zero_with(kernel.c_str(), base + slice.begin, slice.bytes);
     });
   }
   add_plain_rows(rows, setting, "memset", "memset", size, [=](const Slice &slice) {
     // Not known to the compiler to be the last use of anything.
     std::memset(base + slice.begin, 0, slice.bytes);
   });
-  if (has_kernel("rep_stosb") && size % kPiece == 0) {
-    add_plain_rows(rows, setting, "rep_stosb_per_4KiB", "rep_stosb per 4 KiB", size,
-                   [=](const Slice &slice) { clear_per_piece("rep_stosb", base, slice); });
+  if (has_kernel(kPerPieceKernel) && size % kPiece == 0) {
+    const std::string kernel = kPerPieceKernel;
+    add_plain_rows(rows, setting, kernel + "_per_4KiB", kernel + " per 4 KiB", size,
+                   [=](const Slice &slice) { clear_per_piece(kPerPieceKernel, base, slice); });
   }
-  if (size % page_bytes(arena.kind()) == 0 && can_release(arena)) {
+  if (size % page_bytes(arena.kind()) == 0 && can_release(arena.kind())) {
     rows.push_back({"release_populate", "kernel release+populate",
                     [=] { return time_alone(size, [=] { release_and_populate(base, size); }); }});
   }

@@ -3,7 +3,6 @@
 // hpzero-bench populate: fresh mappings made resident by a team, against what programs do without
 // one; giving them back; and reset of memory of which little was touched.
 #include <hpzero/hpzero.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -155,24 +154,9 @@ std::vector<JobRow> release_rows(PageKind kind, uint64_t size, const Setting &se
   rows.push_back({"madv_dontneed", "MADV_DONTNEED, one call", [=] {
                     const Mapping mapping(kind, size);
                     populate_or_throw(mapping.base(), size);
-                    return time_alone(size, [&] {
-                      if (madvise(mapping.base(), size, MADV_DONTNEED) == 0) return;
-                      throw std::runtime_error(
-                          std::string("the kernel does not release these pages: ") +
-                          std::strerror(errno));
-                    });
+                    return time_alone(size, [&] { release(mapping.base(), size); });
                   }});
   return rows;
-}
-
-// Whether pages of that kind can be given back at all: hugetlb ones from Linux 5.18 on.
-bool can_release(PageKind kind) {
-  const uint64_t bytes = page_bytes(kind);
-  const Mapping mapping(kind, bytes);
-  if (!populate(mapping.base(), bytes)) return false;
-  const Space space(mapping.base(), bytes);
-  return hpz_space_release(space.get(), nullptr, nullptr, 0, nullptr, nullptr) == 0 &&
-         madvise(mapping.base(), bytes, MADV_DONTNEED) == 0;
 }
 
 // Pages for mappings that come and go, until it is destroyed.

@@ -2,12 +2,8 @@
 #include "bench/workloads.h"
 
 #include <hpzero/hpzero.h>
-#include <sys/mman.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -51,10 +47,10 @@ class KernelRow : public Row {
 
   void clear(const std::vector<void *> &ranges, uint64_t size) override {
     if (is_plain_ && size < kCallIsNothingBytes) {
-      check(hpz_zero_pages_with(kernel_, ranges.data(), ranges.size(), size), kernel_);
+      zero_pages_with(kernel_, ranges.data(), ranges.size(), size);
       return;
     }
-    for (void *const range : ranges) check(hpz_zero_with(kernel_, range, size), kernel_);
+    for (void *const range : ranges) zero_with(kernel_, range, size);
   }
 
  private:
@@ -84,7 +80,7 @@ class BatchRow : public Row {
       if (kernel_ == nullptr) {
         hpz_zero_pages(ranges.data() + at, count, size);
       } else {
-        check(hpz_zero_pages_with(kernel_, ranges.data() + at, count, size), kernel_);
+        zero_pages_with(kernel_, ranges.data() + at, count, size);
       }
     }
   }
@@ -117,28 +113,16 @@ class PerPageRow : public Row {
     }
   }
   void clear(const std::vector<void *> &, uint64_t) override {
-    // Finding the kernel's name once per 512 pieces (2 MiB) is nothing.
-    constexpr size_t kCall = 512;
-    for (size_t at = 0; at < pieces_.size(); at += kCall) {
-      const size_t count = std::min(kCall, pieces_.size() - at);
-      check(hpz_zero_pages_with(kernel_, pieces_.data() + at, count, kPiece), kernel_);
+    for (size_t at = 0; at < pieces_.size(); at += kPiecesPerCall) {
+      const size_t count = std::min(kPiecesPerCall, pieces_.size() - at);
+      zero_pages_with(kernel_, pieces_.data() + at, count, kPiece);
     }
   }
 
  private:
-  static constexpr uint64_t kPiece = 4 * kKiB;
   const char *kernel_;
   std::vector<void *> pieces_;
 };
-
-bool is_linux_at_least(int major, int minor) {
-  utsname name;
-  int has_major = 0, has_minor = 0;
-  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &has_major, &has_minor) != 2) {
-    return false;
-  }
-  return has_major != major ? has_major > major : has_minor >= minor;
-}
 
 // The way without a library: give the pages back, take them again, the kernel clears them.
 class ReleasePopulateRow : public Row {
@@ -146,9 +130,8 @@ class ReleasePopulateRow : public Row {
   ReleasePopulateRow() : Row("release_populate", "kernel release+populate", RowKind::kBaseline) {}
 
   bool suits(const Cell &cell) const override {
-    // MADV_POPULATE_WRITE exists from Linux 5.14 on; MADV_DONTNEED takes hugetlb from 5.18 on.
     return cell.state == MemoryState::kCold && cell.size % page_bytes(cell.pages) == 0 &&
-           is_linux_at_least(5, is_pool_kind(cell.pages) ? 18 : 14);
+           kernel_populates() && can_release(cell.pages);
   }
   size_t ranges(const Cell &cell, size_t usual) const override {
     // A page fault per 4 KiB is slow and its rate does not depend on how many there are.
@@ -156,20 +139,25 @@ class ReleasePopulateRow : public Row {
     return std::clamp<size_t>(kEnoughBytes / cell.size, 1, usual);
   }
   void clear(const std::vector<void *> &ranges, uint64_t size) override {
-    for (void *const range : ranges) {
-      if (madvise(range, size, MADV_DONTNEED) != 0) {
-        throw std::runtime_error(std::string("the kernel does not release these pages: ") +
-                                 std::strerror(errno));
-      }
-      if (!populate(static_cast<char *>(range), size)) {
-        throw Refusal(std::string("pages that were released for a moment are gone (") +
-                      std::strerror(errno) + "): stop the other users of huge pages and run again");
-      }
-    }
+    for (void *const range : ranges) release_and_populate(static_cast<char *>(range), size);
   }
 };
 
 }  // namespace
+
+bool has_kernel(const char *id) {
+  const std::vector<hpz_kernel_info> all = all_kernels();
+  return std::any_of(all.begin(), all.end(), [&](const hpz_kernel_info &kernel) {
+    return std::strcmp(kernel.id, id) == 0 && kernel.missing == nullptr;
+  });
+}
+
+void zero_with(const char *kernel, void *base, uint64_t bytes) {
+  check(hpz_zero_with(kernel, base, bytes), kernel);
+}
+void zero_pages_with(const char *kernel, void *const *pages, size_t count, uint64_t bytes) {
+  check(hpz_zero_pages_with(kernel, pages, count, bytes), kernel);
+}
 
 Rows make_rows() {
   Rows rows;
@@ -186,11 +174,7 @@ Rows make_rows() {
       rows.push_back(std::make_unique<BatchRow>(kernel.id));
     }
   }
-  for (const hpz_kernel_info &kernel : kernels) {
-    if (kernel.missing == nullptr && std::strcmp(kernel.id, "rep_stosb") == 0) {
-      rows.push_back(std::make_unique<PerPageRow>(kernel.id));
-    }
-  }
+  if (has_kernel(kPerPieceKernel)) rows.push_back(std::make_unique<PerPageRow>(kPerPieceKernel));
   rows.push_back(std::make_unique<ReleasePopulateRow>());
   return rows;
 }

@@ -55,6 +55,18 @@ using Rows = std::vector<std::unique_ptr<Row>>;
 
 inline constexpr size_t kBatchPages = 256;
 
+// One instruction per piece, in calls of so many (2 MiB), for which finding the kernel's name is
+// nothing.
+inline constexpr const char *kPerPieceKernel = "rep_stosb";
+inline constexpr uint64_t kPiece = 4 << 10;
+inline constexpr size_t kPiecesPerCall = 512;
+
+bool has_kernel(const char *id);  // and this CPU can run it
+
+// The library's calls by a kernel's name; they throw where the library refuses.
+void zero_with(const char *kernel, void *base, uint64_t bytes);
+void zero_pages_with(const char *kernel, void *const *pages, size_t count, uint64_t bytes);
+
 // All rows that can run on this CPU, in the order of the table.
 Rows make_rows();
 
