@@ -78,12 +78,7 @@ int run(const Options &) {
   for (const auto &row : make_rows()) {
     if (row->kind() != RowKind::kKernel) std::printf(" %s", row->id().c_str());
   }
-  std::printf(
-      "\n\nrows of 'parallel', N threads each: team_tN team_auto KERNEL_tN memset_tN "
-      "rep_stosb_per_4KiB_tN\n"
-      "rows of 'populate', N threads each: populate_tN populate_auto madv_populate_tN touch_tN "
-      "release_tN release_auto reset_4k_tN reset_4k_auto reset_thp_tN reset_thp_auto\n");
-  std::printf("\nplan: %s\n", plan_of(HPZ_POLICY_AUTO).source);
+  std::printf("\n\nplan: %s\n", plan_of(HPZ_POLICY_AUTO).source);
   return kExitOk;
 }
 

@@ -33,7 +33,7 @@ constexpr const char *kLegend =
     "stops at as many as still help. plain: std::threads, each with one slice, started and joined\n"
     "within the time. local and remote: bytes by where the thread and the memory were.\n";
 
-// The promise is less than 15 seconds, of which the calls take some.
+// It aims at less than 15 seconds, of which the calls take some.
 constexpr double kUsualSeconds = 9;
 
 // Slices of plain threads meet there: page faults and chunks of everybody else do.

@@ -36,7 +36,7 @@ constexpr const char *kLegend =
     "Every sample has a new mapping. The memory behind it was populated and given back before\n"
     "anything is timed; a host that takes free memory back can make single samples slow still.\n";
 
-// The promise is less than 15 seconds, warming included where the memory is warm.
+// It aims at less than 15 seconds, warming included where the memory is warm.
 constexpr double kUsualSeconds = 11.5;
 constexpr uint64_t kUsualSparseBytes = 8 * kGiB;
 
@@ -201,6 +201,7 @@ class Populate {
       throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
                                           : book_.notes().back());
     }
+    if (!is_reset_wanted()) return;
     plan_sparse();
     time_.expect(kSparseWeight);
   }
@@ -218,7 +219,7 @@ class Populate {
       }
     }
     if (book_.is_empty()) throw Refusal(book_.notes().back());
-    measure_sparse(progress);
+    if (is_reset_wanted()) measure_sparse(progress);
   }
 
   double seconds() const { return time_.used(); }
@@ -292,6 +293,12 @@ class Populate {
     }
     progress.show("");
     book_.print(text, kLegend);
+  }
+
+  // It is of anonymous memory, and a lot of it: not where only the pools' pages were asked for.
+  bool is_reset_wanted() const {
+    return options_.pages.empty() || options_.set_bytes.has_value() ||
+           !std::all_of(options_.pages.begin(), options_.pages.end(), is_pool_kind);
   }
 
   void plan_sparse() {
