@@ -132,7 +132,7 @@ void JobBook::print(const std::string &text, const char *legend) {
   std::fflush(stdout);
 }
 
-// Those of 'run' that mean something here: noise, few rounds, a hypervisor that takes time.
+// Those of 'run' that mean something here: caches, noise, few rounds, a hypervisor's own time.
 std::vector<std::string> JobBook::warnings() const {
   std::vector<CellResult> cells;
   for (const JobResult &result : results_) {
@@ -144,6 +144,9 @@ std::vector<std::string> JobBook::warnings() const {
     cells.push_back(std::move(cell));
   }
   Circumstances circumstances;
+  circumstances.are_jobs = true;
+  circumstances.caches = caches();
+  circumstances.smallest_cold_set_bytes = smallest_buffer_;
   circumstances.governor = governor(0);
   circumstances.cpus = online_cpus();
   circumstances.stolen_part = stolen_part_since(stolen_before_);

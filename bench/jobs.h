@@ -84,6 +84,9 @@ class JobBook {
   void note(const std::string &line) { notes_.push_back(line); }
   const std::vector<std::string> &notes() const { return notes_; }
 
+  // The smallest buffer whose figures are to be those of memory: a warning if it fits caches.
+  void smallest_buffer(uint64_t bytes) { smallest_buffer_ = bytes; }
+
   void print(const std::string &text, const char *legend);
   void keep(JobResult result) { results_.push_back(std::move(result)); }
   bool is_empty() const { return results_.empty(); }
@@ -99,6 +102,7 @@ class JobBook {
   ContextEntries machine_, more_;
   std::vector<std::string> notes_;
   std::vector<JobResult> results_;
+  uint64_t smallest_buffer_ = 0;
   StolenTime stolen_before_;
   bool has_heading_ = false;
 };

@@ -190,7 +190,9 @@ class Parallel {
       throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
                                           : book_.notes().back());
     }
-    note_small_sizes();
+    uint64_t smallest = UINT64_MAX;
+    for (const Place &place : places_) smallest = std::min(smallest, place.sizes.front());
+    book_.smallest_buffer(smallest);
   }
 
   void measure(Progress &progress) {
@@ -215,19 +217,6 @@ class Parallel {
     int node;
     std::vector<uint64_t> sizes;
   };
-
-  // As in the warnings of 'run': what fits the last-level cache several times over shows memory.
-  void note_small_sizes() {
-    constexpr uint64_t kCachesPerBuffer = 4;
-    const uint64_t llc = caches().llc;
-    uint64_t smallest = UINT64_MAX;
-    for (const Place &place : places_) smallest = std::min(smallest, place.sizes.front());
-    if (smallest >= kCachesPerBuffer * llc) return;
-    book_.note("buffers of " + format_size(smallest) + " are less than " +
-               std::to_string(kCachesPerBuffer) + " times the last-level cache (" +
-               format_size_rounded(llc) + "), which flatters ordinary stores: use --size " +
-               format_size(kCachesPerBuffer * llc) + " or more, on a machine that has it");
-  }
 
   static double weight(uint64_t size) {
     return static_cast<double>(size) / static_cast<double>(kGiB);

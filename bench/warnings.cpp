@@ -75,20 +75,25 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
 
   if (circumstances.smallest_cold_set_bytes != 0 &&
       circumstances.smallest_cold_set_bytes < kCachesPerSet * llc) {
-    warnings.push_back("the cold set of " + format_size(circumstances.smallest_cold_set_bytes) +
-                       " is less than " + std::to_string(kCachesPerSet) +
-                       " times the last-level cache (" + format_size_rounded(llc) +
-                       "), so cold figures may show the cache and not memory: use --set " +
-                       format_size(kCachesPerSet * llc) + " or more, on a machine that has it");
+    const bool are_jobs = circumstances.are_jobs;
+    warnings.push_back((are_jobs ? "the buffer of " : "the cold set of ") +
+                       format_size(circumstances.smallest_cold_set_bytes) + " is less than " +
+                       std::to_string(kCachesPerSet) + " times the last-level cache (" +
+                       format_size_rounded(llc) + "), so " + (are_jobs ? "its" : "cold") +
+                       " figures may show the cache and not memory: use " +
+                       (are_jobs ? "--size " : "--set ") + format_size(kCachesPerSet * llc) +
+                       " or more, on a machine that has it");
   }
   if (!cached.empty()) {
     warnings.push_back("hot and recycled figures at " + cached.text() +
                        " show caches and not memory: use --memory cold for memory");
   }
   if (!few_rounds.empty()) {
-    warnings.push_back("at " + few_rounds.text() + " there was time for less than " +
-                       std::to_string(kFewRounds) + " rounds: run again with --size " +
-                       few_rounds.option() + ", or with a larger --seconds");
+    warnings.push_back(
+        "at " + few_rounds.text() + " there was time for less than " + std::to_string(kFewRounds) +
+        " rounds: run again with " +
+        (circumstances.are_jobs ? std::string() : "--size " + few_rounds.option() + ", or with ") +
+        "a larger --seconds");
   }
   if (!short_sections.empty()) {
     warnings.push_back("at " + short_sections.text() +

@@ -15,8 +15,11 @@
 namespace hpz::bench {
 
 struct Circumstances {
+  // Rows are jobs on buffers of --size; some have another option for theirs, so that only --seconds
+  // is more rounds for all.
+  bool are_jobs = false;
   Caches caches;
-  uint64_t smallest_cold_set_bytes = 0;  // 0: nothing cold was measured
+  uint64_t smallest_cold_set_bytes = 0;  // or buffer of jobs; 0: nothing cold was measured
   std::string governor;
   int cpus = 0;
   bool is_pinned = true;

@@ -86,6 +86,18 @@ TEST(Warnings, NoiseFaultsPreemptionFewRounds) {
               Contains(HasSubstr("--size 1GiB")));
 }
 
+TEST(Warnings, OfJobsNameTheirOptions) {
+  Circumstances circumstances = quiet();
+  circumstances.are_jobs = true;
+  circumstances.smallest_cold_set_bytes = 64 * kMiB;
+  const auto few = cell(MemoryState::kCold, 8 * kGiB, {sample(kGiB, 1e8)});
+  const std::vector<std::string> warnings = found({few}, circumstances);
+  EXPECT_THAT(warnings, Contains(HasSubstr("the buffer of 64MiB")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("use --size 128MiB")));
+  EXPECT_THAT(warnings, Contains(HasSubstr("rounds: run again with a larger --seconds")));
+  EXPECT_THAT(warnings, Not(Contains(HasSubstr("--size 8GiB"))));
+}
+
 TEST(Warnings, SubtractionThatIsLarge) {
   CellResult result = quiet_cell();
   for (Sample &s : result.rows[0].samples) s.clock_ns = s.ns / 10;
