@@ -8,6 +8,8 @@
 #include <hpzero/hpzero.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,13 +18,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <random>
 #include <thread>
-#include <vector>
 
+#include "tests/support/sandbox.h"
 #include "tests/support/settings.h"
+#include "tests/support/workers.h"
+#include "tests/team/work.h"
 
 namespace hpz::test {
 namespace {
@@ -38,41 +40,10 @@ class Watchdog {
   Watchdog &operator=(const Watchdog &) = delete;
 };
 
+// For who destroys it from another place.
 hpz_team *new_team(uint32_t threads) {
-  hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
-  options.threads = threads;
-  hpz_team *team = nullptr;
-  EXPECT_EQ(hpz_team_create(&options, &team), 0);
-  return team;
+  return make_team(threads).release();
 }
-
-// Anonymous memory and the space over it.
-class Ground {
- public:
-  explicit Ground(size_t bytes) : bytes_(bytes) {
-    at_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    const hpz_range range = {at_, bytes};
-    EXPECT_EQ(hpz_space_direct(&range, 1, nullptr, &space_), 0);
-  }
-  ~Ground() {
-    hpz_space_destroy(space_);
-    munmap(at_, bytes_);
-  }
-  Ground(const Ground &) = delete;
-  Ground &operator=(const Ground &) = delete;
-
-  int zero(hpz_team *team, const hpz_job_options *options) const {
-    return hpz_space_zero(space_, team, nullptr, 0, options, nullptr);
-  }
-  int zero(hpz_team *team, const hpz_extent *extents, size_t count) const {
-    return hpz_space_zero(space_, team, extents, count, nullptr, nullptr);
-  }
-
- private:
-  size_t bytes_;
-  void *at_;
-  hpz_space *space_ = nullptr;
-};
 
 uint64_t now_ms() {
   timespec now;
@@ -150,22 +121,21 @@ TEST(Ends, destroy_while_a_job_is_planned) {
   const Watchdog watchdog(120);
   // To plan so many takes longer than to end a team.
   constexpr size_t kExtents = 65536, kBytes = 64;
-  const Ground ground(2 * kExtents * kBytes);
+  const Work ground(2 * kExtents * kBytes);
   std::mt19937_64 random(seed());
   const WatchedExtents extents(kExtents);
   if (!extents.can_watch()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
   for (size_t i = 0; i < kExtents; ++i) extents.data()[i] = {2 * i * kBytes, kBytes};
   std::shuffle(extents.data(), extents.data() + kExtents, random);
-  // On pages that are there.
-  ASSERT_EQ(ground.zero(nullptr, nullptr), 0);
   const size_t before = threads_without_team();
+  int in_the_middle = 0, cancelled = 0;
   for (int round = 0; round < (quick() ? 40 : 200); ++round) {
     hpz_team *const team = new_team(2);
     extents.forget();
     std::atomic<bool> has_ended{false};
     int result = 1;
     std::thread caller([&] {
-      result = ground.zero(team, extents.data(), kExtents);
+      result = hpz_space_zero(ground.space(), team, extents.data(), kExtents, nullptr, nullptr);
       has_ended = true;
     });
     while (!has_ended && !extents.are_read()) {
@@ -173,11 +143,17 @@ TEST(Ends, destroy_while_a_job_is_planned) {
     const uint64_t wait_ns = random() % 4'000'000;
     const timespec pause = {0, static_cast<long>(wait_ns)};
     if (round % 4 != 0) nanosleep(&pause, nullptr);
+    in_the_middle += extents.are_read() && !has_ended;
     hpz_team_destroy(team);
     // The caller is one thread; those of the team are gone.
     EXPECT_TRUE(are_left(before + 1)) << threads_now() << ", not " << before + 1;
     caller.join();
     ASSERT_TRUE(result == 0 || result == -ECANCELED) << result;
+    cancelled += result == -ECANCELED;
+  }
+  if (!is_set("HPZERO_TEST_EMULATOR")) {
+    EXPECT_GT(in_the_middle, 0);
+    EXPECT_GT(cancelled, 0);
   }
 }
 
@@ -203,7 +179,7 @@ TEST(Ends, destroy_from_the_callback_of_any_job) {
               {32 * kMiB, 2 * kMiB}};
   for (const auto &job : jobs) {
     for (const uint32_t threads : {1u, 3u}) {
-      const Ground ground(job.bytes);
+      const Work ground(job.bytes);
       hpz_team *const team = new_team(threads);
       hpz_team *to_destroy = team;
       hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
@@ -220,7 +196,7 @@ TEST(Ends, destroy_from_the_callback_of_any_job) {
 
 TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
   const Watchdog watchdog;
-  const Ground ground(512 * 1024);  // too small for the workers
+  const Work ground(512 * 1024);  // too small for the workers
   hpz_team *const team = new_team(1);
   std::atomic<bool> runs{false};
   std::thread destroyer([&] {
@@ -265,6 +241,12 @@ class LongWork {
   LongWork(const LongWork &) = delete;
   LongWork &operator=(const LongWork &) = delete;
 
+  // Whether somebody has written to it: its pages are those of one file, which has none before.
+  bool has_begun() const {
+    unsigned char page = 0;
+    return mincore(at_, 1, &page) == 0 && (page & 1) != 0;
+  }
+
   // In two chunks: one alone would be the calling thread's.
   int zero(hpz_team *team) const {
     hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
@@ -279,37 +261,49 @@ class LongWork {
   hpz_space *space_ = nullptr;
 };
 
-// A job that waits behind another caller's is cancelled where it waits.
+// Tells how many ms it took from the flag to the return.
+void cancel_behind_long_work(bool before, uint64_t &took_ms) {
+  const Work ground(8 * kMiB);
+  const LongWork work((quick() ? 1024 : 4096) * kMiB);  // fresh: its page faults take the time
+  const TeamPointer team = make_team(1);
+  std::atomic<bool> has_ended{false};
+  std::thread other([&] {
+    EXPECT_EQ(work.zero(team.get()), 0);
+    has_ended = true;
+  });
+  while (!work.has_begun() && !has_ended) usleep(1000);  // then it has the worker
+  std::atomic<uint32_t> cancel{before ? 1u : 0u};
+  uint64_t set_at = now_ms();
+  std::thread canceller([&] {
+    if (before) return;
+    usleep(50'000);
+    set_at = now_ms();
+    cancel = 1;
+  });
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.cancel = reinterpret_cast<const uint32_t *>(&cancel);
+  options.chunk_bytes = kMiB;
+  EXPECT_EQ(ground.zero(team.get(), &options), -ECANCELED);
+  const uint64_t returned_at = now_ms();
+  EXPECT_FALSE(has_ended) << "the other job goes on";
+  canceller.join();
+  took_ms = returned_at - set_at;
+  other.join();
+}
+
+// A job that waits behind another caller's is cancelled where it waits, and soon: the best of three
+// counts, for a busy machine may keep any thread waiting.
 TEST(Ends, cancel_of_a_job_that_waits) {
-  const Watchdog watchdog(120);
-  const Ground ground(8 * kMiB);
+  const Watchdog watchdog(150);
+  const uint64_t bound_ms = quick() ? 1000 : 100;
   for (const bool before : {true, false}) {
-    const LongWork work((quick() ? 1024 : 4096) * kMiB);  // fresh: its page faults take the time
-    hpz_team *const team = new_team(1);
-    std::atomic<bool> has_ended{false};
-    std::thread other([&] {
-      EXPECT_EQ(work.zero(team), 0);
-      has_ended = true;
-    });
-    usleep(50'000);  // it has the worker
-    std::atomic<uint32_t> cancel{before ? 1u : 0u};
-    uint64_t set_at = now_ms();
-    std::thread canceller([&] {
-      if (before) return;
-      usleep(50'000);
-      set_at = now_ms();
-      cancel = 1;
-    });
-    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
-    options.cancel = reinterpret_cast<const uint32_t *>(&cancel);
-    options.chunk_bytes = kMiB;
-    EXPECT_EQ(ground.zero(team, &options), -ECANCELED);
-    const uint64_t returned_at = now_ms();
-    EXPECT_FALSE(has_ended) << "the other job goes on";
-    canceller.join();
-    EXPECT_LE(returned_at - set_at, quick() ? 1000u : 100u) << "ms; before: " << before;
-    other.join();
-    hpz_team_destroy(team);
+    uint64_t best_ms = UINT64_MAX;
+    for (int i = 0; i < 3 && best_ms > bound_ms && !HasFailure(); ++i) {
+      uint64_t took_ms = UINT64_MAX;
+      cancel_behind_long_work(before, took_ms);
+      best_ms = std::min(best_ms, took_ms);
+    }
+    EXPECT_LE(best_ms, bound_ms) << "ms; before: " << before;
   }
 }
 
@@ -328,29 +322,23 @@ int wait_or_kill(pid_t child, unsigned seconds) {
   return -SIGKILL;
 }
 
-// fork(), but the child is process 1 of a new namespace. Allowed with threads, as unshare is not
-// everywhere.
+// fork(), but the child is process 1 of a new namespace; as an ordinary user, in a user namespace,
+// too. Allowed with threads, as unshare is not everywhere.
 pid_t fork_as_first() {
-  return static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
+  const long child = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
+  if (child >= 0 || errno != EPERM) return static_cast<pid_t>(child);
+  return static_cast<pid_t>(syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0));
 }
 
-// To ThreadSanitizer a child of clone is the same process, whose workers nobody has waited for.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HPZERO_TEST_TSAN
-#endif
-#endif
-#ifdef HPZERO_TEST_TSAN
-constexpr bool kSeesClones = false;
-#else
-constexpr bool kSeesClones = true;
-#endif
-
 TEST(Ends, child_with_the_same_number_has_no_team) {
-  if (!kSeesClones) GTEST_SKIP() << "NOT TESTED HERE: ThreadSanitizer knows no clone";
-  const Ground ground(8 * kMiB);
+  // To ThreadSanitizer a child of clone is the same process, whose workers nobody has waited for.
+  if (kThreadSanitizer || is_set("HPZERO_TEST_EMULATOR")) {
+    GTEST_SKIP() << "NOT TESTED HERE: neither ThreadSanitizer nor qemu-user knows this clone";
+  }
+  HPZERO_NEEDS_NAMESPACES();
+  const Work ground(8 * kMiB);
   const pid_t first = fork_as_first();
-  if (first < 0) GTEST_SKIP() << "NOT TESTED HERE: no pid namespace (wants root)";
+  ASSERT_GE(first, 0) << "no pid namespace, though there are others: " << strerror(errno);
   if (first == 0) {
     hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
     options.threads = 2;
@@ -383,7 +371,7 @@ TEST(Ends, fork_in_a_callback) {
     int result;  // of the child
   } jobs[] = {{32 * kMiB, 64 * 1024, -ECHILD}, {512 * 1024, 4096, 0}};
   for (const auto &job : jobs) {
-    const Ground ground(job.bytes);
+    const Work ground(job.bytes);
     hpz_team *const team = new_team(2);
     const pid_t parent = getpid();
     pid_t child = -1;

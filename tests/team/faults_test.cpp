@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/workers.h"
+#include "tests/team/work.h"
 
 namespace hpz::test {
 namespace {
@@ -60,55 +62,19 @@ class HostHandlers {
   struct sigaction before_[2];
 };
 
-class Mapped {
- public:
-  explicit Mapped(size_t bytes)
-      : bytes_(bytes),
-        at_(static_cast<unsigned char *>(
-            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    memset(at_, kPoison, bytes);
-    const hpz_range range = {at_, bytes};
-    EXPECT_EQ(hpz_space_direct(&range, 1, nullptr, &space_), 0);
-  }
-  ~Mapped() {
-    hpz_space_destroy(space_);
-    munmap(at_, bytes_);
-  }
-  Mapped(const Mapped &) = delete;
-  Mapped &operator=(const Mapped &) = delete;
-
-  unsigned char *begin() const { return at_; }
-  hpz_space *space() const { return space_; }
-
- private:
-  size_t bytes_;
-  unsigned char *at_;
-  hpz_space *space_ = nullptr;
-};
-
-class Faults : public testing::TestWithParam<uint32_t> {
- protected:
-  void SetUp() override {
-    if (GetParam() == 0) return;
-    hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
-    options.threads = GetParam();
-    ASSERT_EQ(hpz_team_create(&options, &team_), 0);
-  }
-  void TearDown() override { hpz_team_destroy(team_); }
-  hpz_team *team_ = nullptr;
-};
-INSTANTIATE_TEST_SUITE_P(, Faults, testing::Values(0u, 1u, 3u));
+class Faults : public ByWorkers {};
+HPZERO_BY_WORKERS(Faults);
 
 TEST_P(Faults, claimed_ones_end_the_job_with_exact_bytes) {
   const HostHandlers handlers;
-  const Mapped memory(24 * kMiB);
+  const Work memory(24 * kMiB);
   const size_t bad = 13 * kMiB + 5 * 4096;
   ASSERT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ), 0);
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.threads = 1;  // in order
   options.chunk_bytes = 2 * kMiB;
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
-  EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(hpz_space_zero(memory.space(), team(), nullptr, 0, &options, &report), -EFAULT);
   EXPECT_GE(g_claimed, 1);
   EXPECT_EQ(g_seen, g_claimed);
   EXPECT_EQ(report.error, -EFAULT);
@@ -119,7 +85,7 @@ TEST_P(Faults, claimed_ones_end_the_job_with_exact_bytes) {
 
   // The team, and the thread, are as good as before.
   ASSERT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ | PROT_WRITE), 0);
-  EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(hpz_space_zero(memory.space(), team(), nullptr, 0, nullptr, &report), 0);
   EXPECT_TRUE(hpz_is_zero(memory.begin(), 24 * kMiB));
   sigset_t mask;
   pthread_sigmask(SIG_BLOCK, nullptr, &mask);
@@ -128,7 +94,7 @@ TEST_P(Faults, claimed_ones_end_the_job_with_exact_bytes) {
 
 TEST_P(Faults, of_scattered_pages) {
   const HostHandlers handlers;
-  const Mapped memory(4 * kMiB);
+  const Work memory(4 * kMiB);
   std::vector<hpz_extent> extents;
   for (size_t at = 0; at < 4 * kMiB; at += 8192) extents.push_back({at, 4096});
   const size_t bad = 300 * 8192;
@@ -138,7 +104,7 @@ TEST_P(Faults, of_scattered_pages) {
   options.chunk_bytes = 2 * kMiB;
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
   EXPECT_EQ(
-      hpz_space_zero(memory.space(), team_, extents.data(), extents.size(), &options, &report),
+      hpz_space_zero(memory.space(), team(), extents.data(), extents.size(), &options, &report),
       -EFAULT);
   EXPECT_EQ(report.first_bad_offset, bad);
   EXPECT_EQ(report.done_bytes, 300u * 4096);
@@ -148,13 +114,13 @@ TEST_P(Faults, of_scattered_pages) {
 // Several threads fault at once; the lowest offset is told.
 TEST_P(Faults, everywhere) {
   const HostHandlers handlers;
-  const Mapped memory(16 * kMiB);
+  const Work memory(16 * kMiB);
   ASSERT_EQ(mprotect(memory.begin(), 16 * kMiB, PROT_NONE), 0);
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.chunk_bytes = 2 * kMiB;
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
   for (int i = 0; i < 50; ++i) {
-    EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, &options, &report), -EFAULT);
+    EXPECT_EQ(hpz_space_zero(memory.space(), team(), nullptr, 0, &options, &report), -EFAULT);
     EXPECT_EQ(report.done_bytes, 0u);
     EXPECT_EQ(report.first_bad_offset, 0u);
   }
@@ -175,7 +141,7 @@ TEST_P(Faults, of_a_truncated_file) {
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.threads = 1;
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
-  EXPECT_EQ(hpz_space_zero(space, team_, nullptr, 0, &options, &report), -EFAULT);
+  EXPECT_EQ(hpz_space_zero(space, team(), nullptr, 0, &options, &report), -EFAULT);
   EXPECT_EQ(report.first_bad_offset, 5 * kMiB);
   EXPECT_EQ(report.done_bytes, 5 * kMiB);
   hpz_space_destroy(space);
@@ -185,7 +151,7 @@ TEST_P(Faults, of_a_truncated_file) {
 // Row D13: faults that are not the job's go to the host, in mid-job too.
 TEST_P(Faults, field_D13_of_the_host_are_its_own) {
   const HostHandlers handlers;
-  const Mapped memory(16 * kMiB), other(kMiB);
+  const Work memory(16 * kMiB), other(kMiB);
   ASSERT_EQ(mprotect(other.begin(), kMiB, PROT_NONE), 0);
   std::atomic<bool> stop{false};
   std::thread host([&] {
@@ -200,7 +166,7 @@ TEST_P(Faults, field_D13_of_the_host_are_its_own) {
   });
   while (g_seen == 0) std::this_thread::yield();  // they come all through the jobs
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(hpz_space_zero(memory.space(), team_, nullptr, 0, nullptr, nullptr), 0);
+    EXPECT_EQ(hpz_space_zero(memory.space(), team(), nullptr, 0, nullptr, nullptr), 0);
   }
   stop = true;
   host.join();
@@ -211,7 +177,7 @@ TEST_P(Faults, field_D13_of_the_host_are_its_own) {
 // A progress callback is the host's code, on a thread that is in a job.
 TEST_P(Faults, in_a_callback_are_the_hosts) {
   const HostHandlers handlers;
-  const Mapped memory(8 * kMiB);
+  const Work memory(8 * kMiB);
   ASSERT_EQ(mprotect(memory.begin() + 4 * kMiB, 4096, PROT_READ), 0);
   const hpz_extent extent = {0, 4 * kMiB};
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
@@ -222,7 +188,7 @@ TEST_P(Faults, in_a_callback_are_the_hosts) {
     t_has_way_out = 0;
     return 0;
   };
-  EXPECT_EQ(hpz_space_zero(memory.space(), team_, &extent, 1, &options, nullptr), 0);
+  EXPECT_EQ(hpz_space_zero(memory.space(), team(), &extent, 1, &options, nullptr), 0);
   EXPECT_GE(g_seen, 1);
   EXPECT_EQ(g_claimed, 0);
 }
@@ -292,7 +258,7 @@ void crafting_handler(int, siginfo_t *info, void *context) {
 }
 
 TEST(FaultClaim, only_of_faults_by_this_threads_stores) {
-  const Mapped memory(64 * 1024);
+  const Work memory(64 * 1024);
   ASSERT_EQ(mprotect(memory.begin(), 64 * 1024, PROT_READ), 0);
   struct sigaction action = {}, before[2];
   action.sa_sigaction = crafting_handler;
@@ -315,7 +281,7 @@ TEST(FaultClaim, only_of_faults_by_this_threads_stores) {
 
 // As with memset.
 TEST(FaultsDeathTest, unclaimed_ones_kill) {
-  const Mapped memory(2 * kMiB);
+  const Work memory(2 * kMiB);
   mprotect(memory.begin() + kMiB, 4096, PROT_READ);
   const auto zero = [&] {
     signal(SIGSEGV, SIG_DFL);  // a sanitizer has its own
