@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.hpp>
 
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace hpz::test {

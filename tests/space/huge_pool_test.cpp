@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The verbs on huge pages, of a pool that is filled or emptied for them: alone, by the lock
-// huge_pages.
+// The verbs on huge pages, of a pool that is filled or emptied for them: not beside others that
+// want such pages (RESOURCE_LOCK huge_pages).
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
@@ -50,6 +50,30 @@ TEST(HugePool, reset_after_a_fork_with_an_empty_pool) {
 
 class HugePages : public ByWorkers {};
 HPZERO_BY_WORKERS(HugePages);
+
+// Rows D1, D2 and D4: an error, exact bytes, whichever worker it was; the process lives.
+TEST_P(HugePages, field_D1_D4_shortage) {
+  HugePool pool;
+  if (const std::string why = pool.take_exactly(5); !why.empty()) GTEST_SKIP() << why;
+  const Memory memory(8 * kHuge, MAP_HUGETLB | MAP_NORESERVE);
+  ASSERT_NE(memory.begin(), nullptr);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = kHuge;
+  EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, &options, &report), -ENOMEM)
+      << "anonymous: past the end of a file is excluded";
+  EXPECT_EQ(report.error, -ENOMEM);
+  EXPECT_EQ(report.done_bytes, 5 * kHuge) << "all that there was, and no more";
+  EXPECT_EQ(report.populated_bytes, 5 * kHuge);
+  EXPECT_EQ(memory.resident_bytes(), 5 * kHuge);
+  EXPECT_EQ(HugePool::free_pages(), 0);
+  ASSERT_EQ(report.first_bad_offset % kHuge, 0u);
+  ASSERT_LT(report.first_bad_offset, memory.bytes());
+  if (team() == nullptr) {
+    EXPECT_EQ(report.first_bad_offset, 5 * kHuge) << "in order";
+  }
+}
 
 TEST_P(HugePages, reset_and_release) {
   HugePool pool;

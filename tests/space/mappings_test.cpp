@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <string>
 
 namespace hpz::test {

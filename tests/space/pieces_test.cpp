@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 #include <vector>
+
+#include "tests/support/settings.h"
 
 namespace hpz::test {
 namespace {
@@ -115,7 +118,8 @@ TEST(SplitOff, leaves_what_is_before_and_behind) {
 // Whatever is cut, chunks hold every byte once and in order, no two of them share a block, and they
 // are about as large as wanted.
 TEST(Chunks, properties) {
-  std::mt19937_64 random(4);
+  SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(seed()));
+  std::mt19937_64 random(seed());
   const auto up_to = [&](uint64_t most) { return random() % (most + 1); };
   for (int round = 0; round < 3000; ++round) {
     const uint64_t grain = uint64_t{4096} << up_to(9);

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <string>
+
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/support/workers.h"

@@ -15,11 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/sandbox.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/settings.h"
 #include "tests/support/workers.h"
 
 namespace hpz::test {
@@ -33,7 +40,8 @@ HPZERO_BY_WORKERS(ResetVerb);
 TEST_P(ResetVerb, clears_what_was_touched) {
   const Memory memory(64 * kMiB);
   madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
-  std::mt19937_64 random(9);
+  SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(seed()));
+  std::mt19937_64 random(seed() + GetParam());
   for (int i = 0; i < 100; ++i) memory.begin()[random() % memory.bytes()] = 1;
   const size_t resident = memory.resident_bytes();
   const SpacePointer space = make_space(memory.begin() + 1, memory.bytes() - 2);
@@ -43,13 +51,14 @@ TEST_P(ResetVerb, clears_what_was_touched) {
   EXPECT_EQ(report.cleared_bytes + report.skipped_bytes, report.done_bytes);
   const size_t resident_after = memory.resident_bytes();
   EXPECT_TRUE(hpz_is_zero(memory.begin() + 1, memory.bytes() - 2));
+  EXPECT_EQ((report.flags & HPZ_JOB_NO_PROOF) == 0, can_prove());
   if (!can_prove()) GTEST_SKIP() << "NOT TESTED HERE: sparse memory stays so (no pagemap, smaps)";
   EXPECT_LE(report.cleared_bytes, resident);
   EXPECT_EQ(resident_after, resident) << "nothing was inflated";
 }
 
 // Pages that were read and never written are the shared zero page: nothing to clear.
-TEST_P(ResetVerb, pages_that_were_read_only_once_are_left_alone) {
+TEST_P(ResetVerb, pages_that_were_only_read_are_left_alone) {
   const Memory memory(16 * kMiB);
   madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
   EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
@@ -138,6 +147,45 @@ TEST_P(ResetVerb, guard_pages) {
   EXPECT_EQ(report.first_bad_offset, bad);
 }
 
+// Without /proc nothing is proven, and all is cleared.
+TEST_P(ResetVerb, no_proof_without_proc) {
+  HPZERO_NEEDS_NAMESPACES();
+  if (kThreadSanitizer && GetParam() != 0) {
+    GTEST_SKIP() << "NOT TESTED HERE: ThreadSanitizer has no threads after a fork";
+  }
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    try {
+      enter_own_mounts();
+      hide_folder("/proc");
+    } catch (const std::runtime_error &) {
+      _exit(64);
+    }
+    const TeamPointer its_team = make_team(GetParam());
+    const Memory memory(8 * kMiB);
+    madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
+    memset(memory.begin() + kMiB, kPoison, 2 * kMiB);
+    const SpacePointer space = make_space(memory.begin(), memory.bytes());
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    int failed = 0;
+    if (hpz_space_reset(space.get(), its_team.get(), nullptr, 0, nullptr, &report) != 0) {
+      failed |= 1;
+    }
+    if ((report.flags & HPZ_JOB_NO_PROOF) == 0) failed |= 2;
+    if (report.cleared_bytes != memory.bytes() || report.skipped_bytes != 0) failed |= 4;
+    if (report.done_bytes != memory.bytes()) failed |= 8;
+    if (memory.resident_bytes() != memory.bytes()) failed |= 16;
+    if (!hpz_is_zero(memory.begin(), memory.bytes())) failed |= 32;
+    _exit(failed);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 // /proc/self is the first thread's, and shows no memory once that one has ended.
 TEST(Reset, after_the_first_thread_has_ended) {
   const pid_t child = fork();
@@ -173,9 +221,11 @@ TEST(Reset, after_the_first_thread_has_ended) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// The oracle is a byte loop; extents of any alignment, transparent huge pages or not.
+// The oracle is a second copy that memset clears; extents of any alignment, in transparent huge
+// pages or not.
 TEST_P(ResetVerb, exactly_the_extents) {
-  std::mt19937_64 random(GetParam() + 77);
+  SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(seed()));
+  std::mt19937_64 random(seed() + GetParam());
   const auto up_to = [&](uint64_t most) { return random() % (most + 1); };
   for (int round = 0; round < 20; ++round) {
     const Memory memory(8 * kMiB);
@@ -243,32 +293,58 @@ TEST_P(ResetVerb, private_file_mappings_are_cleared) {
   close(fd);
 }
 
-// What an absent page holds is for the handler to say: here, no zeroes.
-TEST_P(ResetVerb, userfaultfd_is_no_proof) {
-  const auto fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
-  if (fd < 0) GTEST_SKIP() << "NOT TESTED HERE: no userfaultfd";
-  uffdio_api api = {};
-  api.api = UFFD_API;
-  ASSERT_EQ(ioctl(fd, UFFDIO_API, &api), 0);
-  const Memory memory(kMiB);
-  uffdio_register range = {};
-  range.range = {reinterpret_cast<uintptr_t>(memory.begin()), memory.bytes()};
-  range.mode = UFFDIO_REGISTER_MODE_MISSING;
-  ASSERT_EQ(ioctl(fd, UFFDIO_REGISTER, &range), 0);
-  std::atomic<bool> stop{false};
-  std::thread handler([&] {
-    const std::vector<char> page(4096, 'u');
-    while (!stop) {
-      pollfd wait = {fd, POLLIN, 0};
+// Answers faults of a memory's absent pages: what they hold is for it to say, and is no zeroes.
+class FaultHandler {
+ public:
+  explicit FaultHandler(int flags)
+      : fd_(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | flags))) {}
+  ~FaultHandler() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    if (fd_ >= 0) close(fd_);
+  }
+  FaultHandler(const FaultHandler &) = delete;
+  FaultHandler &operator=(const FaultHandler &) = delete;
+
+  bool is_there() const { return fd_ >= 0; }
+  void watch(const Memory &memory) {
+    uffdio_api api = {};
+    api.api = UFFD_API;
+    ASSERT_EQ(ioctl(fd_, UFFDIO_API, &api), 0);
+    uffdio_register range = {};
+    range.range = {reinterpret_cast<uintptr_t>(memory.begin()), memory.bytes()};
+    range.mode = UFFDIO_REGISTER_MODE_MISSING;
+    ASSERT_EQ(ioctl(fd_, UFFDIO_REGISTER, &range), 0);
+    thread_ = std::thread([this] { answer(); });
+  }
+
+ private:
+  void answer() const {
+    const std::vector<unsigned char> page(4096, kPoison);
+    while (!stop_) {
+      pollfd wait = {fd_, POLLIN, 0};
       uffd_msg message;
-      if (poll(&wait, 1, 10) <= 0 || read(fd, &message, sizeof message) != sizeof message) continue;
+      if (poll(&wait, 1, 10) <= 0 || read(fd_, &message, sizeof message) != sizeof message) {
+        continue;
+      }
       uffdio_copy copy = {};
       copy.dst = message.arg.pagefault.address & ~uint64_t{4095};
       copy.src = reinterpret_cast<uintptr_t>(page.data());
       copy.len = 4096;
-      ioctl(fd, UFFDIO_COPY, &copy);
+      ioctl(fd_, UFFDIO_COPY, &copy);
     }
-  });
+  }
+
+  const int fd_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+TEST_P(ResetVerb, userfaultfd_is_no_proof) {
+  FaultHandler handler(0);
+  if (!handler.is_there()) GTEST_SKIP() << "NOT TESTED HERE: no userfaultfd (wants root)";
+  const Memory memory(kMiB);
+  ASSERT_NO_FATAL_FAILURE(handler.watch(memory));
   const SpacePointer space = make_space(memory.begin(), memory.bytes());
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
   EXPECT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
@@ -277,9 +353,30 @@ TEST_P(ResetVerb, userfaultfd_is_no_proof) {
   // Given back, it would be the handler's again.
   EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), -EOPNOTSUPP);
   EXPECT_EQ(report.done_bytes, 0u);
-  stop = true;
-  handler.join();
-  close(fd);
+}
+
+// The kind that needs no rights answers no fault that the kernel takes for us: an error, and not a
+// byte that is said to be zero.
+TEST_P(ResetVerb, userfaultfd_of_user_mode_is_no_proof) {
+  constexpr int kUserModeOnly = 1;  // UFFD_USER_MODE_ONLY, Linux 5.11
+  FaultHandler handler(kUserModeOnly);
+  if (!handler.is_there()) GTEST_SKIP() << "NOT TESTED HERE: no userfaultfd";
+  const Memory memory(kMiB);
+  ASSERT_NO_FATAL_FAILURE(handler.watch(memory));
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.threads = 1;
+  EXPECT_LT(hpz_space_reset(space.get(), team(), nullptr, 0, &options, &report), 0);
+  EXPECT_EQ(report.first_bad_offset, 0u);
+  EXPECT_EQ(report.done_bytes, 0u);
+  EXPECT_EQ(hpz_space_release(space.get(), team(), nullptr, 0, nullptr, &report), -EOPNOTSUPP);
+  EXPECT_EQ(report.done_bytes, 0u);
+  // What the handler has given is memory like any other.
+  ASSERT_TRUE(all_are(memory.begin(), memory.end(), kPoison, "the handler's"));
+  EXPECT_EQ(hpz_space_reset(space.get(), team(), nullptr, 0, nullptr, &report), 0);
+  EXPECT_EQ(report.cleared_bytes, memory.bytes());
+  EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
 }
 
 TEST_P(ResetVerb, unmapped_and_read_only_memory_before_anything_is_done) {

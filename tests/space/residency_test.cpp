@@ -4,11 +4,14 @@
 #include "lib/space/residency.h"
 
 #include <gtest/gtest.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 #include <vector>
 
 #include "lib/space/pages.h"
+#include "tests/support/memory.h"
 
 namespace hpz::test {
 namespace {
@@ -29,9 +32,16 @@ TEST(Entries, prove_only_what_is_sure) {
   EXPECT_EQ(judge_entry(1), PageProof::kElsewhere) << "whatever that is";
 }
 
+// Else the tests below, and those of the verb reset, would be of less than the kernel can tell.
+TEST(Residency, finds_what_the_kernel_can_tell) {
+  const Residency residency;
+  EXPECT_EQ(residency.can_prove(), can_prove());
+  EXPECT_EQ(residency.can_scan(), can_scan());
+}
+
 TEST(Residency, runs_of_touched_pages) {
   const Residency residency;
-  if (!residency.can_prove()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
+  if (!can_prove()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
   const uintptr_t page = base_page_bytes();
   const size_t bytes = 64 * page;
   void *const map =
@@ -63,7 +73,7 @@ TEST(Residency, runs_of_touched_pages) {
     return run.begin == at + last * page && run.end == run.begin;
   };
   EXPECT_TRUE(is_clean(8, 20)) << "nothing there";
-  if (residency.can_scan()) {
+  if (can_scan()) {
     // Reading maps the shared zero page, which is resident and reads zero.
     EXPECT_EQ(begin[10 * page], 0);
     EXPECT_TRUE(is_clean(8, 20)) << "the zero page would be inflated";
@@ -74,7 +84,7 @@ TEST(Residency, runs_of_touched_pages) {
 // More runs, and longer ones, than one look at the kernel's answer brings.
 TEST(Residency, many_runs) {
   const Residency residency;
-  if (!residency.can_prove()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
+  if (!can_prove()) GTEST_SKIP() << "NOT TESTED HERE: no /proc/self/pagemap";
   const uintptr_t page = base_page_bytes();
   const size_t pages = 4096;
   void *const map =

@@ -2,15 +2,17 @@
 //
 // What all verbs have in common: arguments, reports, cancel, deadline, progress.
 #include <errno.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/workers.h"

@@ -5,7 +5,10 @@
 #include <hpzero/hpzero.h>
 #include <string.h>
 
+#include <algorithm>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/settings.h"
@@ -21,7 +24,8 @@ HPZERO_BY_WORKERS(ZeroVerb);
 
 // The oracle is a second copy that a byte loop clears.
 TEST_P(ZeroVerb, exactly_the_extents) {
-  std::mt19937_64 random(GetParam());
+  SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(seed()));
+  std::mt19937_64 random(seed() + GetParam());
   const auto up_to = [&](uint64_t most) { return random() % (most + 1); };
   const GuardedBuffer first(300 * 1024), second(64 * 1024), third(2 * kMiB);
   const GuardedBuffer *const buffers[] = {&first, &second, &third};
@@ -97,7 +101,8 @@ TEST_P(ZeroVerb, many_small_extents) {
   const SpacePointer space = make_space(memory.begin(), memory.bytes());
   std::vector<hpz_extent> extents;
   for (size_t at = 0; at < memory.bytes(); at += 8192) extents.push_back({at, 4096});
-  std::shuffle(extents.begin(), extents.end(), std::mt19937_64(1));
+  SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(seed()));
+  std::shuffle(extents.begin(), extents.end(), std::mt19937_64(seed() + GetParam()));
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
   ASSERT_EQ(hpz_space_zero(space.get(), team(), extents.data(), extents.size(), nullptr, &report),
             0);

@@ -15,7 +15,7 @@ inline constexpr size_t kHugeBytes = size_t{2} << 20;
 // At the end the pool is as it was found.
 class HugePool {
  public:
-  HugePool() : found_(all_pages()) {}
+  HugePool();
   ~HugePool();
   HugePool(const HugePool &) = delete;
   HugePool &operator=(const HugePool &) = delete;
@@ -26,14 +26,13 @@ class HugePool {
   // Sees to this many pages, or more, that can be taken. "", or why there are not: words for
   // GTEST_SKIP. It is a failure of the test, too, where the pool may be changed and they are not.
   std::string take(long pages) { return see_to(pages, false); }
-  // The same, but no page more.
+  // The same, but no page more, and none beside the pool either (overcommit).
   std::string take_exactly(long pages) { return see_to(pages, true); }
 
  private:
   std::string see_to(long pages, bool exactly);
-  static bool set(long pages);
 
-  long found_;
+  long found_, found_overcommit_;
 };
 
 }  // namespace hpz::test
