@@ -43,11 +43,17 @@ std::string Crew::knee(hpz_verb verb) const {
     if (node.threads == 0) continue;
     if (!text.empty()) text += ", ";
     if (about.nodes > 1) text += "node " + std::to_string(node.id) + ": ";
-    text +=
-        (node.knee[verb] == 0 ? std::string("not measured,") : std::to_string(node.knee[verb])) +
-        " of " + std::to_string(node.threads) + " threads";
+    text += (node.knee[verb] == 0 ? std::string("(not found)") : std::to_string(node.knee[verb])) +
+            " of " + std::to_string(node.threads) + " threads";
   }
   return text.empty() ? "no worker" : text;
+}
+
+bool Crew::has_knee(hpz_verb verb) const {
+  const hpz_team_info about = info();
+  const size_t nodes = std::min<size_t>(about.nodes, std::size(about.node));
+  return std::all_of(about.node, about.node + nodes,
+                     [&](const auto &node) { return node.threads == 0 || node.knee[verb] != 0; });
 }
 
 Space::Space(char *base, uint64_t bytes, uint64_t page_bytes) {

@@ -25,6 +25,7 @@ class Crew {
   hpz_team *get() const { return team_; }
   hpz_team_info info() const;
   std::string knee(hpz_verb verb) const;  // "2 of 2 threads", by node where there are several
+  bool has_knee(hpz_verb verb) const;     // on every node with workers
 
  private:
   hpz_team *team_ = nullptr;

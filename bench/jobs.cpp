@@ -67,6 +67,12 @@ JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<Jo
   return result;
 }
 
+void mark_knee(JobResult &result, const std::string &id, bool is_found) {
+  for (JobRowResult &row : result.rows) {
+    if (row.id == id + "_auto" && !is_found) row.title += " (not found)";
+  }
+}
+
 std::string render_jobs(const JobResult &result, const std::string &reference) {
   const auto against = std::find_if(result.rows.begin(), result.rows.end(),
                                     [&](const JobRowResult &row) { return row.id == reference; });

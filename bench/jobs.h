@@ -48,6 +48,10 @@ std::string job_name(const JobRow &row, const JobCell &cell);  // row/size/state
 JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<JobRow> &rows,
                        const Patience &patience);
 
+// Says in the title of the rows that leave the number of threads to the team (id + "_auto") whether
+// it found its knee by now.
+void mark_knee(JobResult &result, const std::string &id, bool is_found);
+
 // "on 2 MiB pages (hugetlb), node 1"
 std::string place_title(const JobCell &cell);
 

@@ -267,6 +267,9 @@ class Parallel {
     const Scattered scattered(arena.base(), size);
     JobResult pages =
         measure("scattered", scattered_weight(size), scattered_rows(scattered, setting_, space));
+    for (JobResult *const result : {&touched, &pages}) {
+      mark_knee(*result, "team", crew.has_knee(HPZ_VERB_ZERO));
+    }
     progress.show("");
     std::string text;
     if (is_first) text += "== " + arena.summary() + node_title(place.node) + "\n\n";

@@ -259,6 +259,14 @@ class Populate {
     }
   }
 
+  // The team finds the knee of release before it is timed.
+  void release_untimed(PageKind kind, uint64_t size) {
+    const Mapping mapping(kind, size);
+    populate_or_throw(mapping.base(), size);
+    const Space space(mapping.base(), size);
+    time_job({&kReleaseVerb, space.get(), setting_.crew->get(), nullptr, 0, 0});
+  }
+
   void measure_size(const Place &place, uint64_t size, const Progress &progress) {
     const auto measure = [&](const char *state, double its_weight,
                              const std::vector<JobRow> &rows) {
@@ -270,6 +278,7 @@ class Populate {
     };
     JobResult fresh = measure("fresh", weight(place.kind, size),
                               fresh_rows(place.kind, size, setting_, is_brief(place.kind)));
+    mark_knee(fresh, "populate", setting_.crew->has_knee(HPZ_VERB_POPULATE));
     std::string text = "== " + format_size(size) + " " + place_title(fresh.cell) + "\n\n";
     text += "fresh mappings made resident: THE KERNEL CLEARS; " + std::to_string(fresh.rounds()) +
             " rounds\n" + render_jobs(fresh, "madv_populate");
@@ -282,10 +291,13 @@ class Populate {
     if (is_brief(place.kind)) {
       text += "(more rows with --pages " + std::string(page_kind_id(place.kind)) + ")\n";
     } else if (can_release(place.kind)) {
+      release_untimed(place.kind, size);
       JobResult released = measure("resident", release_weight(place.kind, size),
                                    release_rows(place.kind, size, setting_));
+      mark_knee(released, "release", setting_.crew->has_knee(HPZ_VERB_RELEASE));
       text += "\nresident pages given back; " + std::to_string(released.rounds()) + " rounds\n" +
-              render_jobs(released, "madv_dontneed");
+              render_jobs(released, "madv_dontneed") +
+              "knee of release: " + setting_.crew->knee(HPZ_VERB_RELEASE) + "\n";
       book_.keep(std::move(released));
     } else {
       book_.note("this kernel does not give back " + std::string(page_kind_title(place.kind)) +
@@ -398,6 +410,11 @@ class Populate {
         book_.rounds(), {PageKind::kThp, kAnyNode, sparse_bytes_, "sparse", "anonymous"}, rows,
         time_.next(kSparseWeight));
     time_.spent(kSparseWeight, static_cast<double>(now_ns() - begin) / 1e9);
+    mark_knee(result, "zero_whole", setting_.crew->has_knee(HPZ_VERB_ZERO));
+    for (const Reset &reset : resets) {
+      mark_knee(result, "reset_" + std::string(page_kind_id(reset.memory->kind())),
+                setting_.crew->has_knee(HPZ_VERB_RESET));
+    }
     progress.show("");
 
     std::string text =

@@ -50,6 +50,19 @@ TEST(Jobs, TableHasRatioCpuTimeAndPlaces) {
   EXPECT_THAT(render_jobs(result, "nobody"), Not(HasSubstr("2.00")));
 }
 
+TEST(Jobs, AKneeThatWasNotFoundIsSaid) {
+  JobResult result;
+  for (const char *id : {"team_t2", "team_auto", "other_auto"}) {
+    result.rows.push_back({id, id, {sample(kGiB, 1e8, 1, 1)}});
+  }
+  mark_knee(result, "team", true);
+  EXPECT_THAT(render_jobs(result, "nobody"), Not(HasSubstr("not found")));
+  mark_knee(result, "team", false);
+  const std::string text = render_jobs(result, "nobody");
+  EXPECT_THAT(text, HasSubstr("team_auto (not found)"));
+  EXPECT_THAT(text, Not(HasSubstr("other_auto (not found)")));
+}
+
 size_t rounds_of(const Patience &patience) {
   Rounds rounds;
   return run_rounds(rounds, {{"job", [] { return sample(1, 1, 1, 1); }}}, patience).front().size();
