@@ -91,14 +91,7 @@ TEST_P(Blocks, many_lanes) {
     by_lines_ = blocks_ = 0;
     ASSERT_NO_FATAL_FAILURE(clear(lanes.data(), lanes.size(), len));
     ASSERT_EQ(by_lines_ + blocks_ * GetParam(), lanes.size() * len);
-    const unsigned char *after = buffer.begin();
-    for (void *const lane : lanes) {
-      auto *const at = static_cast<unsigned char *>(lane);
-      ASSERT_TRUE(all_are(after, at, kPoison, "between lanes"));
-      ASSERT_TRUE(all_are(at, at + len, 0, "lane"));
-      after = at + len;
-    }
-    ASSERT_TRUE(all_are(after, buffer.end(), kPoison, "behind the lanes"));
+    ASSERT_TRUE(buffer.only_cleared(lanes, len)) << len;
     buffer.poison();
   }
 }

@@ -11,52 +11,18 @@
 #include <sys/mount.h>
 
 #include <algorithm>
-#include <fstream>
 #include <stdexcept>
 
 #include "tests/support/machine.h"
 #include "tests/support/program.h"
+#include "tests/support/sandbox.h"
 #include "tests/support/scratch_folder.h"
-#include "tests/support/settings.h"
 
 namespace hpz::test {
 namespace {
 
-void require(bool ok, const std::string &what) {
-  if (!ok) throw std::runtime_error(what + ": " + strerror(errno));
-}
-
-void write_file(const char *path, const std::string &text) {
-  std::ofstream out(path);
-  out << text;
-  require(bool(out.flush()), path);
-}
-
-// A mount namespace of our own; as an ordinary user, inside a user namespace of our own.
-void enter_own_mounts() {
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
-  if (user == 0) {
-    require(unshare(CLONE_NEWNS) == 0, "unshare(CLONE_NEWNS)");
-  } else {
-    require(unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0, "unshare(CLONE_NEWUSER | CLONE_NEWNS)");
-    write_file("/proc/self/setgroups", "deny");
-    write_file("/proc/self/uid_map", "0 " + std::to_string(user) + " 1");
-    write_file("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
-  }
-  require(mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "private mounts");
-}
-
-void hide_folder(const char *path) {
-  require(mount("none", path, "tmpfs", 0, "size=64k") == 0, std::string("tmpfs over ") + path);
-}
-
-bool namespaces_work() {
-  const Outcome outcome = run({HPZERO_SUBJECT}, {{}, [] {
-                                                   enter_own_mounts();
-                                                   hide_folder("/sys");
-                                                 }});
-  return outcome.status == 0;
+void require(bool ok, const char *what) {
+  if (!ok) throw std::runtime_error(std::string(what) + ": " + strerror(errno));
 }
 
 struct Masked {
@@ -67,13 +33,7 @@ struct Masked {
 class Masks : public testing::TestWithParam<Masked> {};
 
 TEST_P(Masks, field_B5_B7_work_silently) {
-  if (!namespaces_work()) {
-    if (is_set("HPZERO_TEST_NO_NAMESPACES")) {
-      GTEST_SKIP() << "NOT TESTED HERE: HPZERO_TEST_NO_NAMESPACES says so";
-    }
-    FAIL() << "no mount namespace to be had here, neither as root nor by a user namespace; "
-              "HPZERO_TEST_NO_NAMESPACES=1 says that this is known";
-  }
+  HPZERO_NEEDS_NAMESPACES();
   const Masked &masked = GetParam();
   const ScratchFolder folder;
   const std::string empty = folder.write("empty", "");

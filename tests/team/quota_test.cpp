@@ -43,12 +43,7 @@ std::vector<Written> operator+(std::vector<Written> a, const std::vector<Written
 class Tree {
  public:
   explicit Tree(const std::vector<Written> &files) {
-    for (const Written &file : files) {
-      for (size_t at = 0; (at = file.path.find('/', at + 1)) != std::string::npos;) {
-        mkdir((folder_.path() + file.path.substr(0, at)).c_str(), 0700);
-      }
-      folder_.write(file.path.substr(1), file.content);
-    }
+    for (const Written &file : files) folder_.write(file.path.substr(1), file.content);
   }
   uint32_t quota() const { return read_cpu_quota(folder_.path().c_str()); }
 
