@@ -2,12 +2,17 @@
 //
 // What a team says of the machine, where its workers are pinned, and CPUs that go offline before
 // and in the middle of a job. Rows F5, F7 and F25 of the field reports.
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <ios>
 
 #include "tests/guest/team_fixture.h"
 #include "tests/guest/witness.h"
+#include "tests/support/sandbox.h"
 
 namespace hpz::test {
 namespace {
@@ -70,6 +75,45 @@ TEST_F(Cpus, a_team_knows_the_machine) {
   stay_on({1, 2});
   expect_threads(info_of(make_team(nullptr)), {1, 1, 0});
   expect_threads(info_of(make_team("0-2")), {1, 1, 0});
+}
+
+// 0, or the number of what is wrong, in a process in which this call is refused from here on.
+int without_placement(long call) {
+  refuse({{call, EPERM}});
+  const Team team = make_team(nullptr);
+  hpz_team_info info = HPZ_TEAM_INFO_INIT;
+  if (hpz_team_info_get(team.get(), &info) != 0) return 1;
+  if (info.flags != HPZ_TEAM_NO_PLACEMENT) return 2;
+  if (info.nodes != kNodes || info.threads != 4) return 3;
+  Mapping mapping(Pages::kSmall, 1152);
+  mapping.fill();
+  const hpz_range range = {mapping.at(0), mapping.bytes()};
+  hpz_space *space = nullptr;
+  if (hpz_space_direct(&range, 1, nullptr, &space) != 0) return 4;
+  const int result = hpz_space_zero(space, team.get(), nullptr, 0, nullptr, nullptr);
+  hpz_space_destroy(space);
+  if (result != 0) return 5;
+  return mapping.reads(0, mapping.pages(), 0) ? 0 : 6;
+}
+
+// Row F12: the team says so, and works all the same.
+TEST_F(Cpus, a_team_says_that_nobody_places_memory) {
+  for (const long call : {SYS_get_mempolicy, SYS_set_mempolicy, SYS_move_pages}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      int status = 125;  // something thrown
+      try {
+        status = without_placement(call);
+      } catch (const std::exception &) {
+      }
+      _exit(status);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << "without " << call << ": " << status;
+  }
 }
 
 TEST_F(Cpus, workers_are_pinned_to_a_node_and_leave_signals_alone) {
