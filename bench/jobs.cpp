@@ -25,6 +25,13 @@ constexpr int kManyRounds = 51;
 // Less is done by the calling thread, whatever team there is.
 constexpr uint64_t kSmallestJob = kMiB;
 
+constexpr const char *kLegend =
+    "GB/s: decimal; median of the rounds +- half the distance of the quartiles. ratio: median of\n"
+    "ratios within a round. team: in at most so many threads; 'the knee' is threads = 0, where "
+    "the\n"
+    "team stops at as many as still help, if it has found how many that are. plain: std::threads,\n"
+    "each with one slice, started and joined within the time.\n";
+
 template <class Value> double median_of(const std::vector<Sample> &samples, Value value) {
   std::vector<double> values;
   values.reserve(samples.size());
@@ -52,6 +59,18 @@ std::string job_name(const JobRow &row, const JobCell &cell) {
 
 std::string place_title(const JobCell &cell) {
   return "on " + std::string(page_kind_title(cell.pages)) + node_title(cell.node);
+}
+
+std::string with_threads(const std::string &id, uint32_t count) {
+  return id + "_t" + std::to_string(count);
+}
+
+void for_each_count(const std::vector<uint32_t> &counts, const std::string &id,
+                    const AddTeamRow &add) {
+  for (const uint32_t count : counts) {
+    add(with_threads(id, count), "team, " + std::to_string(count), count);
+  }
+  add(id + "_auto", "team, the knee", 0);
 }
 
 JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<JobRow> &rows,
@@ -130,9 +149,14 @@ JobBook::JobBook(const Options &options) : stolen_before_(stolen_time()) {
   machine_ = describe_machine(-1);
 }
 
+void JobBook::team(uint32_t workers) {
+  if (workers == 0) note("no worker could be started: team rows are the calling thread's");
+  context("team_threads", std::to_string(workers));
+}
+
 void JobBook::print(const std::string &text, const char *legend) {
   if (!std::exchange(has_heading_, true)) {
-    std::printf("%s\n%s\n", render_context(machine_).c_str(), legend);
+    std::printf("%s\n%s%s\n", render_context(machine_).c_str(), kLegend, legend);
   }
   std::printf("%s\n", text.c_str());
   std::fflush(stdout);
@@ -205,6 +229,48 @@ std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int 
     }
   }
   return fitting;
+}
+
+std::string JobPlace::title() const {
+  return std::string(page_kind_title(kind)) + node_title(node);
+}
+
+void JobTour::plan_places() {
+  std::vector<PageKind> kinds = options_.pages;
+  if (kinds.empty()) kinds.assign(std::begin(kAllPageKinds), std::end(kAllPageKinds));
+  for (const PageKind kind : kinds) {
+    for (const int node : nodes_with_memory()) {
+      JobPlace place{kind, node,
+                     sizes_that_fit(options_, kind, node, usual_bytes(kind), grain(kind), book_)};
+      if (place.sizes.empty()) continue;
+      for (const uint64_t size : place.sizes) time_.expect(weight(kind, size));
+      places_.push_back(std::move(place));
+    }
+  }
+  if (places_.empty()) {
+    throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
+                                        : book_.notes().back());
+  }
+}
+
+void JobTour::measure_places() {
+  for (const JobPlace &place : places_) {
+    try {
+      measure_place(place);
+    } catch (const Refusal &refusal) {
+      if (!options_.pages.empty()) throw;
+      book_.note(std::string("not measured: ") + refusal.what());
+      for (const uint64_t size : place.sizes) time_.spent(weight(place.kind, size), 0);
+    }
+  }
+  if (book_.is_empty()) throw Refusal(book_.notes().back());
+}
+
+JobResult JobTour::measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows) {
+  const uint64_t begin = now_ns();
+  JobResult result = measure_jobs(book_.rounds(), cell, rows, time_.next(weight));
+  time_.spent(weight, static_cast<double>(now_ns() - begin) / 1e9);
+  return result;
 }
 
 }  // namespace hpz::bench

@@ -45,6 +45,16 @@ struct JobResult {
 
 std::string job_name(const JobRow &row, const JobCell &cell);  // row/size/state/pages
 
+// Slices of plain threads meet there: page faults and chunks of everybody else do.
+inline constexpr uint64_t kSliceGrain = 2 << 20;
+
+std::string with_threads(const std::string &id, uint32_t count);  // "team_t2"
+
+// A row of a team for each number of threads, and one for the knee: id, title, threads.
+using AddTeamRow = std::function<void(const std::string &, const std::string &, uint32_t)>;
+void for_each_count(const std::vector<uint32_t> &counts, const std::string &id,
+                    const AddTeamRow &add);
+
 JobResult measure_jobs(Rounds &rounds, const JobCell &cell, const std::vector<JobRow> &rows,
                        const Patience &patience);
 
@@ -91,6 +101,9 @@ class JobBook {
   // The smallest buffer whose figures are to be those of memory: a warning if it fits caches.
   void smallest_buffer(uint64_t bytes) { smallest_buffer_ = bytes; }
 
+  void team(uint32_t workers);
+
+  // legend: what the experiment has to say beyond that of all jobs.
   void print(const std::string &text, const char *legend);
   void keep(JobResult result) { results_.push_back(std::move(result)); }
   bool is_empty() const { return results_.empty(); }
@@ -115,6 +128,52 @@ class JobBook {
 // note, or a Refusal where kind and size were asked for.
 std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int node,
                                      uint64_t usual_bytes, uint64_t grain, JobBook &book);
+
+// Pages of one kind on one node, and the sizes that are measured there.
+struct JobPlace {
+  PageKind kind = PageKind::k4k;
+  int node = kAnyNode;
+  std::vector<uint64_t> sizes;
+
+  std::string title() const;
+};
+
+// An experiment that measures jobs at all places that were asked for or, if none was, at all that
+// there are. What it measures there is its own.
+class JobTour {
+ public:
+  JobTour(const Options &options, JobBook &book, double usual_seconds)
+      : options_(options), book_(book), time_(options, usual_seconds) {}
+  virtual ~JobTour() = default;
+  JobTour(const JobTour &) = delete;
+  JobTour &operator=(const JobTour &) = delete;
+
+  // Both throw Refusal where nothing is left to measure, or for what was asked for.
+  void plan_places();
+  void measure_places();
+
+  double seconds() const { return time_.used(); }
+
+ protected:
+  virtual uint64_t usual_bytes(PageKind kind) const = 0;
+  virtual uint64_t grain(PageKind kind) const = 0;                // sizes are multiples of it
+  virtual double weight(PageKind kind, uint64_t size) const = 0;  // of all cells of that size
+  virtual void measure_place(const JobPlace &place) = 0;
+
+  // One cell, in its part of the time.
+  JobResult measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows);
+
+  const Options &options() const { return options_; }
+  JobBook &book() { return book_; }
+  JobTime &time() { return time_; }
+  const std::vector<JobPlace> &places() const { return places_; }
+
+ private:
+  const Options &options_;
+  JobBook &book_;
+  JobTime time_;
+  std::vector<JobPlace> places_;
+};
 
 }  // namespace hpz::bench
 

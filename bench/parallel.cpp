@@ -5,9 +5,7 @@
 #include <hpzero/hpzero.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include "bench/calls.h"
 #include "bench/clock.h"
@@ -27,34 +25,17 @@ namespace hpz::bench {
 namespace {
 
 constexpr const char *kLegend =
-    "GB/s: decimal; median of the rounds +- half the distance of the quartiles. ratio: to\n"
-    "hpz_zero_stream in one thread (scattered: hpz_zero_pages), median of ratios within a round.\n"
-    "team: hpz_space_zero, in at most so many threads; 'the knee' is threads = 0, where the team\n"
-    "stops at as many as still help. plain: std::threads, each with one slice, started and joined\n"
-    "within the time. local and remote: bytes by where the thread and the memory were.\n";
+    "Ratios are to hpz_zero_stream in one thread (scattered: hpz_zero_pages). Teams run\n"
+    "hpz_space_zero. local and remote: bytes by where the thread and the memory were.\n";
 
 // It aims at less than 15 seconds, of which the calls take some.
 constexpr double kUsualSeconds = 9;
-
-// Slices of plain threads meet there: page faults and chunks of everybody else do.
-constexpr uint64_t kSliceGrain = 2 * kMiB;
-
-// Several rounds of all rows fit the time. The largest pages have no smaller size; the smallest
-// ones are given back and populated slowly.
-uint64_t usual_bytes(PageKind kind) {
-  if (kind == PageKind::k1g) return kGiB;
-  return kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB;
-}
 
 struct Setting {
   const Options *options;
   const Crew *crew;
   std::vector<uint32_t> counts;
 };
-
-std::string with_threads(const std::string &id, uint32_t count) {
-  return id + "_t" + std::to_string(count);
-}
 
 std::vector<std::string> kernels_for(const Options &options, uint64_t size) {
   if (!options.kernels.empty()) return options.kernels;
@@ -91,10 +72,7 @@ void add_team_rows(std::vector<JobRow> &rows, const Setting &setting, const Spac
     const JobRequest job = {&kZeroVerb, space.get(), setting.crew->get(), extents, threads, 0};
     rows.push_back({id, title, [job] { return time_job(job); }});
   };
-  for (const uint32_t count : setting.counts) {
-    add(with_threads("team", count), "team, " + std::to_string(count), count);
-  }
-  add("team_auto", "team, the knee", 0);
+  for_each_count(setting.counts, "team", add);
 }
 
 void add_plain_rows(std::vector<JobRow> &rows, const Setting &setting, const std::string &id,
@@ -169,108 +147,78 @@ std::vector<JobRow> scattered_rows(const Scattered &scattered, const Setting &se
   return rows;
 }
 
-class Parallel {
+class Parallel : public JobTour {
  public:
-  Parallel(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts)
-      : book_(book), setting_{&options, &crew, std::move(counts)}, time_(options, kUsualSeconds) {}
+  Parallel(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts,
+           Progress &progress)
+      : JobTour(options, book, kUsualSeconds),
+        setting_{&options, &crew, std::move(counts)},
+        progress_(progress) {}
 
   void plan() {
-    const Options &options = *setting_.options;
-    std::vector<PageKind> kinds = options.pages;
-    if (kinds.empty()) kinds.assign(std::begin(kAllPageKinds), std::end(kAllPageKinds));
-    for (const PageKind kind : kinds) {
-      for (const int node : nodes_with_memory()) {
-        Place place{kind, node, sizes_that_fit(options, kind, node, usual_bytes(kind), 1, book_)};
-        if (place.sizes.empty()) continue;
-        for (const uint64_t size : place.sizes) time_.expect(weight(size) + scattered_weight(size));
-        places_.push_back(std::move(place));
-      }
-    }
-    if (places_.empty()) {
-      throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
-                                          : book_.notes().back());
-    }
+    plan_places();
     uint64_t smallest = UINT64_MAX;
-    for (const Place &place : places_) smallest = std::min(smallest, place.sizes.front());
-    book_.smallest_buffer(smallest);
+    for (const JobPlace &place : places()) smallest = std::min(smallest, place.sizes.front());
+    book().smallest_buffer(smallest);
   }
-
-  void measure(Progress &progress) {
-    for (const Place &place : places_) {
-      try {
-        measure_place(place, progress);
-      } catch (const Refusal &refusal) {
-        if (!setting_.options->pages.empty()) throw;
-        book_.note(std::string("not measured: ") + refusal.what());
-        for (const uint64_t size : place.sizes)
-          time_.spent(weight(size) + scattered_weight(size), 0);
-      }
-    }
-    if (book_.is_empty()) throw Refusal(book_.notes().back());
-  }
-
-  double seconds() const { return time_.used(); }
 
  private:
-  struct Place {
-    PageKind kind;
-    int node;
-    std::vector<uint64_t> sizes;
-  };
-
-  static double weight(uint64_t size) {
+  // Several rounds of all rows fit the time. The largest pages have no smaller size; the smallest
+  // ones are given back and populated slowly.
+  uint64_t usual_bytes(PageKind kind) const override {
+    if (kind == PageKind::k1g) return kGiB;
+    return kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB;
+  }
+  uint64_t grain(PageKind) const override { return 1; }
+  double weight(PageKind, uint64_t size) const override {
+    return touched_weight(size) + scattered_weight(size);
+  }
+  static double touched_weight(uint64_t size) {
     return static_cast<double>(size) / static_cast<double>(kGiB);
   }
-  static double scattered_weight(uint64_t size) {
-    return weight(size) / 4;
-  }  // fewer rows, half the bytes
+  // Fewer rows, half the bytes.
+  static double scattered_weight(uint64_t size) { return touched_weight(size) / 4; }
 
-  void measure_place(const Place &place, Progress &progress) {
-    const std::string title = std::string(page_kind_title(place.kind)) + node_title(place.node);
+  void measure_place(const JobPlace &place) override {
+    const std::string title = place.title();
     const NodeBinding binding(place.node);
     ArenaRequest request;
     request.kind = place.kind;
     request.node = place.node;
     request.set_bytes = request.least_bytes = place.sizes.back();
     request.is_asked_for = !setting_.options->pages.empty();
-    progress.show("reserving " + title);
+    progress_.show("reserving " + title);
     const Arena arena(request, [&](uint64_t done) {
-      progress.show("warming " + format_size_rounded(done) + " on " + title);
+      progress_.show("warming " + format_size_rounded(done) + " on " + title);
     });
-    if (!arena.shortfall().empty()) book_.note(arena.shortfall());
+    if (!arena.shortfall().empty()) book().note(arena.shortfall());
     bool is_first = true;
     for (const uint64_t size : place.sizes) {
-      progress.show("measuring " + format_size(size) + " on " + title);
-      measure_size(arena, place, size, is_first, progress);
+      progress_.show("measuring " + format_size(size) + " on " + title);
+      measure_size(arena, place, size, is_first);
       is_first = false;
     }
   }
 
-  void measure_size(const Arena &arena, const Place &place, uint64_t size, bool is_first,
-                    const Progress &progress) {
+  void measure_size(const Arena &arena, const JobPlace &place, uint64_t size, bool is_first) {
     const Crew &crew = *setting_.crew;
     const Space space(arena.base(), size);
     // Untimed: the team finds its knee, which then holds for a minute, and everybody's first use of
     // instructions is over.
     time_job({&kZeroVerb, space.get(), crew.get(), nullptr, 0, 0});
 
-    const auto measure = [&](const char *state, double its_weight,
-                             const std::vector<JobRow> &rows) {
-      const uint64_t begin = now_ns();
-      JobResult result = measure_jobs(book_.rounds(), {place.kind, place.node, size, state, ""},
-                                      rows, time_.next(its_weight));
-      time_.spent(its_weight, static_cast<double>(now_ns() - begin) / 1e9);
-      return result;
+    const auto cell = [&](const char *state) {
+      return JobCell{place.kind, place.node, size, state, ""};
     };
     JobResult touched =
-        measure("touched", weight(size), touched_rows(arena, size, setting_, space));
+        measure(cell("touched"), touched_weight(size), touched_rows(arena, size, setting_, space));
     const Scattered scattered(arena.base(), size);
-    JobResult pages =
-        measure("scattered", scattered_weight(size), scattered_rows(scattered, setting_, space));
+    JobResult pages = measure(cell("scattered"), scattered_weight(size),
+                              scattered_rows(scattered, setting_, space));
     for (JobResult *const result : {&touched, &pages}) {
       mark_knee(*result, "team", crew.has_knee(HPZ_VERB_ZERO));
     }
-    progress.show("");
+    progress_.show("");
     std::string text;
     if (is_first) text += "== " + arena.summary() + node_title(place.node) + "\n\n";
     text += format_size(size) + " " + place_title(touched.cell) + ", touched before; " +
@@ -281,17 +229,15 @@ class Parallel {
     text += "every second 4 KiB of them, " + std::to_string(scattered.extents.size()) +
             " extents in one job; " + std::to_string(pages.rounds()) + " rounds\n" +
             render_jobs(pages, "hpz_zero_pages");
-    book_.print(text, kLegend);
-    book_.context("knee_zero_" + std::string(page_kind_id(place.kind)) + node_suffix(place.node),
-                  knee);
-    book_.keep(std::move(touched));
-    book_.keep(std::move(pages));
+    book().print(text, kLegend);
+    book().context("knee_zero_" + std::string(page_kind_id(place.kind)) + node_suffix(place.node),
+                   knee);
+    book().keep(std::move(touched));
+    book().keep(std::move(pages));
   }
 
-  JobBook &book_;
   Setting setting_;
-  JobTime time_;
-  std::vector<Place> places_;
+  Progress &progress_;
 };
 
 // Memory for the calls: huge pages if they are to be had, so that little of it is page walks.
@@ -319,14 +265,13 @@ int run(const Options &options) {
   const Crew crew(wanted);
   const double first_create_us = static_cast<double>(now_ns() - before) / 1e3;
   const uint32_t workers = crew.info().threads;
-  if (workers == 0) book.note("no worker could be started: team rows are the calling thread's");
-  book.context("team_threads", std::to_string(workers));
+  book.team(workers);
   book.context("team_first_create_us", std::to_string(first_create_us));
 
-  Parallel parallel(options, book, crew, thread_counts(options.threads, workers));
-  parallel.plan();
   Progress progress;
-  parallel.measure(progress);
+  Parallel parallel(options, book, crew, thread_counts(options.threads, workers), progress);
+  parallel.plan();
+  parallel.measure_places();
   progress.show("measuring calls");
   const std::unique_ptr<Arena> arena = arena_for_calls();
   const uint64_t begin = now_ns();

@@ -10,7 +10,6 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bench/clock.h"
 #include "bench/crew.h"
 #include "bench/experiment.h"
 #include "bench/jobs.h"
@@ -27,12 +26,8 @@ namespace hpz::bench {
 namespace {
 
 constexpr const char *kLegend =
-    "GB/s: decimal; median of the rounds +- half the distance of the quartiles. ratio: median of\n"
-    "ratios within a round, to MADV_POPULATE_WRITE in one call, to MADV_DONTNEED in one call, to\n"
-    "zero of the whole in one thread. team: hpz_space_populate, hpz_space_release, "
-    "hpz_space_reset\n"
-    "in at most so many threads; 'the knee' is threads = 0, where the team stops at as many as\n"
-    "still help. plain: std::threads, each with one slice, started and joined within the time.\n"
+    "Ratios are to MADV_POPULATE_WRITE in one call, to MADV_DONTNEED in one call, to zero of the\n"
+    "whole in one thread. Teams run hpz_space_populate, hpz_space_release, hpz_space_reset.\n"
     "Every sample has a new mapping. The memory behind it was populated and given back before\n"
     "anything is timed; a host that takes free memory back can make single samples slow still.\n";
 
@@ -41,36 +36,15 @@ constexpr double kUsualSeconds = 11.5;
 constexpr uint64_t kUsualSparseBytes = 8 * kGiB;
 
 constexpr uint64_t kSmallestPage = 4 * kKiB;
-constexpr uint64_t kSliceGrain = 2 * kMiB;
 
-// How long a round may take decides: a thread populates 1 to 2 GB of 4 KiB pages a second, 7 to 25
-// GB of the others. Two of the largest pages, for two threads.
-uint64_t usual_bytes(PageKind kind) {
-  switch (kind) {
-    case PageKind::k1g:
-      return 2 * kGiB;
-    case PageKind::k2m:
-      return 256 * kMiB;
-    case PageKind::kThp:
-      return 128 * kMiB;
-    case PageKind::k4k:
-      return 64 * kMiB;
-  }
-  return 0;
-}
-
-double weight(PageKind kind, uint64_t size) {
+double fresh_weight(PageKind kind, uint64_t size) {
   const double gib = static_cast<double>(size) / static_cast<double>(kGiB);
   return kind == PageKind::k4k ? 5 * gib : gib;
 }
 double release_weight(PageKind kind, uint64_t size) {
-  return weight(kind, size) / 2;
+  return fresh_weight(kind, size) / 2;
 }
 constexpr double kSparseWeight = 2;
-
-std::string with_threads(const std::string &id, uint32_t count) {
-  return id + "_t" + std::to_string(count);
-}
 
 void populate_or_throw(char *base, uint64_t bytes) {
   if (bytes == 0 || populate(base, bytes)) return;
@@ -87,21 +61,12 @@ struct Setting {
   std::vector<uint32_t> counts;
 };
 
-using AddTeamRow = std::function<void(const std::string &, const std::string &, uint32_t)>;
-
-// A row for each number of threads, and one for the knee.
-void for_each_count(const Setting &setting, const std::string &id, const AddTeamRow &add) {
-  for (const uint32_t count : setting.counts) {
-    add(with_threads(id, count), "team, " + std::to_string(count), count);
-  }
-  add(id + "_auto", "team, the knee", 0);
-}
-
 std::vector<JobRow> fresh_rows(PageKind kind, uint64_t size, const Setting &setting,
                                bool is_brief) {
   std::vector<JobRow> rows;
   for_each_count(
-      setting, "populate", [&](const std::string &id, const std::string &title, uint32_t threads) {
+      setting.counts, "populate",
+      [&](const std::string &id, const std::string &title, uint32_t threads) {
         rows.push_back({id, title, [=, team = setting.crew->get()] {
                           const Mapping mapping(kind, size);
                           const Space space(mapping.base(), size);
@@ -143,7 +108,8 @@ std::vector<JobRow> fresh_rows(PageKind kind, uint64_t size, const Setting &sett
 std::vector<JobRow> release_rows(PageKind kind, uint64_t size, const Setting &setting) {
   std::vector<JobRow> rows;
   for_each_count(
-      setting, "release", [&](const std::string &id, const std::string &title, uint32_t threads) {
+      setting.counts, "release",
+      [&](const std::string &id, const std::string &title, uint32_t threads) {
         rows.push_back({id, title, [=, team = setting.crew->get()] {
                           const Mapping mapping(kind, size);
                           populate_or_throw(mapping.base(), size);
@@ -174,77 +140,65 @@ std::unique_ptr<PageReservation> reserve(PageKind kind, int node, uint64_t bytes
   return reservation;
 }
 
-class Populate {
+class Populate : public JobTour {
  public:
-  Populate(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts)
-      : options_(options),
-        book_(book),
+  Populate(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts,
+           Progress &progress)
+      : JobTour(options, book, kUsualSeconds),
         setting_{&crew, std::move(counts)},
-        time_(options, kUsualSeconds) {}
+        progress_(progress) {}
 
   void plan() {
-    std::vector<PageKind> kinds = options_.pages;
-    if (kinds.empty()) kinds.assign(std::begin(kAllPageKinds), std::end(kAllPageKinds));
-    for (const PageKind kind : kinds) {
-      for (const int node : nodes_with_memory()) {
-        Place place{
-            kind, node,
-            sizes_that_fit(options_, kind, node, usual_bytes(kind), page_bytes(kind), book_)};
-        if (place.sizes.empty()) continue;
-        for (const uint64_t size : place.sizes) {
-          time_.expect(weight_of(place, size));
-        }
-        places_.push_back(std::move(place));
-      }
-    }
-    if (places_.empty()) {
-      throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
-                                          : book_.notes().back());
-    }
+    plan_places();
     if (!is_reset_wanted()) return;
     plan_sparse();
-    time_.expect(kSparseWeight);
+    time().expect(kSparseWeight);
   }
 
-  void measure(Progress &progress) {
-    for (const Place &place : places_) {
-      try {
-        measure_place(place, progress);
-      } catch (const Refusal &refusal) {
-        if (!options_.pages.empty()) throw;
-        book_.note(std::string("not measured: ") + refusal.what());
-        for (const uint64_t size : place.sizes) {
-          time_.spent(weight_of(place, size), 0);
-        }
-      }
-    }
-    if (book_.is_empty()) throw Refusal(book_.notes().back());
-    if (is_reset_wanted()) measure_sparse(progress);
+  void measure_all() {
+    measure_places();
+    if (is_reset_wanted()) measure_sparse();
   }
-
-  double seconds() const { return time_.used(); }
 
  private:
-  struct Place {
-    PageKind kind;
-    int node;
-    std::vector<uint64_t> sizes;
-  };
+  // How long a round may take decides: a thread populates 1 to 2 GB of 4 KiB pages a second, 7 to
+  // 25 GB of the others. Two of the largest pages, for two threads.
+  uint64_t usual_bytes(PageKind kind) const override {
+    switch (kind) {
+      case PageKind::k1g:
+        return 2 * kGiB;
+      case PageKind::k2m:
+        return 256 * kMiB;
+      case PageKind::kThp:
+        return 128 * kMiB;
+      case PageKind::k4k:
+        return 64 * kMiB;
+    }
+    return 0;
+  }
+  uint64_t grain(PageKind kind) const override { return page_bytes(kind); }
+  // The largest pages take most of the time, and unless they are what was asked for, the rows that
+  // matter have to do.
+  bool is_brief(PageKind kind) const { return kind == PageKind::k1g && options().pages.empty(); }
+  double weight(PageKind kind, uint64_t size) const override {
+    const double both = fresh_weight(kind, size) + release_weight(kind, size);
+    return is_brief(kind) ? fresh_weight(kind, size) : both;
+  }
 
-  void measure_place(const Place &place, Progress &progress) {
-    const std::string title = std::string(page_kind_title(place.kind)) + node_title(place.node);
+  void measure_place(const JobPlace &place) override {
+    const std::string title = place.title();
     const NodeBinding binding(place.node);
     for (const uint64_t size : place.sizes) {
-      progress.show("reserving and warming " + format_size(size) + " on " + title);
+      progress_.show("reserving and warming " + format_size(size) + " on " + title);
       const std::unique_ptr<PageReservation> reservation = reserve(place.kind, place.node, size);
       warm(place, size);
-      progress.show("measuring " + format_size(size) + " on " + title);
-      measure_size(place, size, progress);
+      progress_.show("measuring " + format_size(size) + " on " + title);
+      measure_size(place, size);
     }
   }
 
   // Untimed: the host backs the memory, the team finds its knee.
-  void warm(const Place &place, uint64_t size) {
+  void warm(const JobPlace &place, uint64_t size) {
     const Mapping mapping(place.kind, size);
     const Space space(mapping.base(), size);
     time_job({&kPopulateVerb, space.get(), setting_.crew->get(), nullptr, 0, 0});
@@ -252,10 +206,10 @@ class Populate {
     const uint64_t huge = huge_bytes(mapping.base(), size);
     constexpr uint64_t kEnoughPercent = 90;
     if (huge * 100 < size * kEnoughPercent) {
-      book_.note("transparent huge pages: the kernel gave " + format_size_rounded(huge) + " of " +
-                 format_size_rounded(size) +
-                 ": write madvise to /sys/kernel/mm/transparent_hugepage/enabled, and 1 to "
-                 "/proc/sys/vm/compact_memory");
+      book().note("transparent huge pages: the kernel gave " + format_size_rounded(huge) + " of " +
+                  format_size_rounded(size) +
+                  ": write madvise to /sys/kernel/mm/transparent_hugepage/enabled, and 1 to "
+                  "/proc/sys/vm/compact_memory");
     }
   }
 
@@ -267,16 +221,11 @@ class Populate {
     time_job({&kReleaseVerb, space.get(), setting_.crew->get(), nullptr, 0, 0});
   }
 
-  void measure_size(const Place &place, uint64_t size, const Progress &progress) {
-    const auto measure = [&](const char *state, double its_weight,
-                             const std::vector<JobRow> &rows) {
-      const uint64_t begin = now_ns();
-      JobResult result = measure_jobs(book_.rounds(), {place.kind, place.node, size, state, ""},
-                                      rows, time_.next(its_weight));
-      time_.spent(its_weight, static_cast<double>(now_ns() - begin) / 1e9);
-      return result;
+  void measure_size(const JobPlace &place, uint64_t size) {
+    const auto cell = [&](const char *state) {
+      return JobCell{place.kind, place.node, size, state, ""};
     };
-    JobResult fresh = measure("fresh", weight(place.kind, size),
+    JobResult fresh = measure(cell("fresh"), fresh_weight(place.kind, size),
                               fresh_rows(place.kind, size, setting_, is_brief(place.kind)));
     mark_knee(fresh, "populate", setting_.crew->has_knee(HPZ_VERB_POPULATE));
     std::string text = "== " + format_size(size) + " " + place_title(fresh.cell) + "\n\n";
@@ -284,33 +233,33 @@ class Populate {
             " rounds\n" + render_jobs(fresh, "madv_populate");
     const std::string knee = setting_.crew->knee(HPZ_VERB_POPULATE);
     text += "knee of populate: " + knee + "\n";
-    book_.context(
+    book().context(
         "knee_populate_" + std::string(page_kind_id(place.kind)) + node_suffix(place.node), knee);
-    book_.keep(std::move(fresh));
+    book().keep(std::move(fresh));
 
     if (is_brief(place.kind)) {
       text += "(more rows with --pages " + std::string(page_kind_id(place.kind)) + ")\n";
     } else if (can_release(place.kind)) {
       release_untimed(place.kind, size);
-      JobResult released = measure("resident", release_weight(place.kind, size),
+      JobResult released = measure(cell("resident"), release_weight(place.kind, size),
                                    release_rows(place.kind, size, setting_));
       mark_knee(released, "release", setting_.crew->has_knee(HPZ_VERB_RELEASE));
       text += "\nresident pages given back; " + std::to_string(released.rounds()) + " rounds\n" +
               render_jobs(released, "madv_dontneed") +
               "knee of release: " + setting_.crew->knee(HPZ_VERB_RELEASE) + "\n";
-      book_.keep(std::move(released));
+      book().keep(std::move(released));
     } else {
-      book_.note("this kernel does not give back " + std::string(page_kind_title(place.kind)) +
-                 ": release needs Linux 5.18");
+      book().note("this kernel does not give back " + std::string(page_kind_title(place.kind)) +
+                  ": release needs Linux 5.18");
     }
-    progress.show("");
-    book_.print(text, kLegend);
+    progress_.show("");
+    book().print(text, kLegend);
   }
 
   // It is of anonymous memory, and a lot of it: not where only the pools' pages were asked for.
   bool is_reset_wanted() const {
-    return options_.pages.empty() || options_.set_bytes.has_value() ||
-           !std::all_of(options_.pages.begin(), options_.pages.end(), is_pool_kind);
+    return options().pages.empty() || options().set_bytes.has_value() ||
+           !std::all_of(options().pages.begin(), options().pages.end(), is_pool_kind);
   }
 
   void plan_sparse() {
@@ -318,7 +267,7 @@ class Populate {
     // One part for the whole, which is resident, and a little for what is sparse.
     const uint64_t room = limit.bytes - limit.bytes / 16;
     const uint64_t fits = largest_that_fits(room);
-    sparse_bytes_ = options_.set_bytes.value_or(std::min(kUsualSparseBytes, fits));
+    sparse_bytes_ = options().set_bytes.value_or(std::min(kUsualSparseBytes, fits));
     if (sparse_bytes_ < kLeastSparseBytes || sparse_bytes_ % kSliceGrain != 0) {
       throw Refusal("sparse memory of " + format_size(sparse_bytes_) +
                     " shows nothing: use --set "
@@ -332,10 +281,10 @@ class Populate {
                     format_size_rounded(room) + " that " + limit.reason + " leaves: use --set " +
                     format_size(fits));
     }
-    if (!options_.set_bytes && sparse_bytes_ < kUsualSparseBytes) {
-      book_.note("reset is measured on " + format_size(sparse_bytes_) + " instead of " +
-                 format_size(kUsualSparseBytes) + ", for " + limit.reason + " leaves " +
-                 format_size_rounded(limit.bytes) + ": " + limit.remedy);
+    if (!options().set_bytes && sparse_bytes_ < kUsualSparseBytes) {
+      book().note("reset is measured on " + format_size(sparse_bytes_) + " instead of " +
+                  format_size(kUsualSparseBytes) + ", for " + limit.reason + " leaves " +
+                  format_size_rounded(limit.bytes) + ": " + limit.remedy);
     }
   }
 
@@ -363,14 +312,14 @@ class Populate {
     return sample;
   }
 
-  void measure_sparse(Progress &progress) {
+  void measure_sparse() {
     const std::string size = format_size(sparse_bytes_);
     // The memory that zero has to clear is all there: it is never timed on fresh pages. Huge ones,
     // which make it fast.
     const Mapping whole(PageKind::kThp, sparse_bytes_);
     constexpr uint64_t kStep = 256 * kMiB;
     for (uint64_t at = 0; at < sparse_bytes_; at += kStep) {
-      progress.show("warming " + format_size_rounded(at) + " of " + size);
+      progress_.show("warming " + format_size_rounded(at) + " of " + size);
       const Space step(whole.base() + at, std::min(kStep, sparse_bytes_ - at));
       time_job({&kPopulateVerb, step.get(), setting_.crew->get(), nullptr, 0, 0});
     }
@@ -402,20 +351,17 @@ class Populate {
         rows.push_back({id, "reset " + kind + ", " + title,
                         [this, &reset, threads] { return take_reset(reset, threads); }});
       };
-      for_each_count(setting_, "reset_" + kind, add_reset);
+      for_each_count(setting_.counts, "reset_" + kind, add_reset);
     }
-    progress.show("measuring reset of " + size);
-    const uint64_t begin = now_ns();
-    JobResult result = measure_jobs(
-        book_.rounds(), {PageKind::kThp, kAnyNode, sparse_bytes_, "sparse", "anonymous"}, rows,
-        time_.next(kSparseWeight));
-    time_.spent(kSparseWeight, static_cast<double>(now_ns() - begin) / 1e9);
+    progress_.show("measuring reset of " + size);
+    JobResult result = measure({PageKind::kThp, kAnyNode, sparse_bytes_, "sparse", "anonymous"},
+                               kSparseWeight, rows);
     mark_knee(result, "zero_whole", setting_.crew->has_knee(HPZ_VERB_ZERO));
     for (const Reset &reset : resets) {
       mark_knee(result, "reset_" + std::string(page_kind_id(reset.memory->kind())),
                 setting_.crew->has_knee(HPZ_VERB_RESET));
     }
-    progress.show("");
+    progress_.show("");
 
     std::string text =
         "== reset of " + size +
@@ -431,7 +377,7 @@ class Populate {
               format_size_rounded(reset.resident_before) + " before, " +
               format_size_rounded(reset.resident_after) + " after\n";
       const auto keep = [&](const std::string &key, uint64_t value) {
-        book_.context("reset_" + kind + "_" + key, std::to_string(value));
+        book().context("reset_" + kind + "_" + key, std::to_string(value));
       };
       keep("touched_bytes", reset.memory->touched_bytes());
       keep("cleared_bytes", reset.report.cleared_bytes);
@@ -440,25 +386,14 @@ class Populate {
       keep("most_resident_growth_bytes", static_cast<uint64_t>(reset.most_growth));
     }
     text += "knee of reset: " + setting_.crew->knee(HPZ_VERB_RESET) + "\n";
-    book_.print(text, kLegend);
-    book_.keep(std::move(result));
+    book().print(text, kLegend);
+    book().keep(std::move(result));
   }
 
   static constexpr uint64_t kLeastSparseBytes = 16 * kMiB;
 
-  const Options &options_;
-  // The largest pages take most of the time, and unless they are what was asked for, the rows that
-  // matter have to do.
-  bool is_brief(PageKind kind) const { return kind == PageKind::k1g && options_.pages.empty(); }
-  double weight_of(const Place &place, uint64_t size) const {
-    const double both = weight(place.kind, size) + release_weight(place.kind, size);
-    return is_brief(place.kind) ? weight(place.kind, size) : both;
-  }
-
-  JobBook &book_;
   Setting setting_;
-  JobTime time_;
-  std::vector<Place> places_;
+  Progress &progress_;
   uint64_t sparse_bytes_ = 0;
 };
 
@@ -467,12 +402,11 @@ int run(const Options &options) {
   JobBook book(options);
   const Crew crew(options.threads.empty() ? 0 : options.threads.back());
   const uint32_t workers = crew.info().threads;
-  if (workers == 0) book.note("no worker could be started: team rows are the calling thread's");
-  book.context("team_threads", std::to_string(workers));
-  Populate populate(options, book, crew, thread_counts(options.threads, workers));
-  populate.plan();
+  book.team(workers);
   Progress progress;
-  populate.measure(progress);
+  Populate populate(options, book, crew, thread_counts(options.threads, workers), progress);
+  populate.plan();
+  populate.measure_all();
   book.finish(populate.seconds());
   return kExitOk;
 }
