@@ -9,8 +9,8 @@
 namespace hpz {
 
 // Makes a call that returns a negative number and sets errno where it fails; again after EAGAIN (a
-// page is busy, or memory is short) and EINTR, for a bounded number of times: more often in a row is
-// no moment any more. 0, or the last errno, negative.
+// page is busy, or memory is short) and EINTR, for a bounded number of times: more often in a row
+// is no moment any more. 0, or the last errno, negative.
 template <class Call> int retry(const Call &call) noexcept {
   constexpr int kMost = 100;
   for (int i = 0;; ++i) {

@@ -270,8 +270,9 @@ TEST(Simulation, makespan_is_within_5_percent_of_the_ideal) {
 }
 
 // Where one memory must be drawn from at nearly its full bandwidth from the beginning on, who has
-// work of its own comes too late: with the rates known beforehand it could be the ideal, by the rule
-// "own queue first" 1.05 at best, and it is 1.08, for thieves do not know which memory is critical.
+// work of its own comes too late: with the rates known beforehand it could be the ideal, by the
+// rule "own queue first" 1.05 at best, and it is 1.08, for thieves do not know which memory is
+// critical.
 TEST(Simulation, own_queue_first_costs_8_percent_at_worst) {
   expect_makespan({"a ramp up to a critical memory", ramp(300 * kGB), 10 * kGB}, 1.09);
 }
