@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Clears memory of malloc by every kernel and every call and branches on its content, which
- * MemorySanitizer reports where it was not told that it is initialised now: field_C9
- * everything|nothing. Exit status 0, 1 not zero, 2 a result, 3 told too much. */
+ * Clears memory of malloc by every kernel, every call of zero.h and, where HAS_SPACES says that the
+ * library has them, those of space.h that write, and branches on its content, which MemorySanitizer
+ * reports where it was not told that it is initialised now: field_C9 everything|nothing. Exit
+ * status 0, 1 not zero, 2 a result, 3 told too much. */
 #include <hpzero/hpzero.h>
 #include <sanitizer/msan_interface.h>
 #include <stdio.h>
@@ -51,12 +52,41 @@ static void pages(const char *kernel, size_t offset, size_t page_bytes) {
   for (i = 0; i < 9; ++i) check(at[i], page_bytes, "pages");
 }
 
+#ifdef HAS_SPACES
+/* By the calling thread. An extent in the middle: what is beside it is nobody's. Touched before, so
+ * that reset has something to write: of what it leaves alone, zeroes as well, nobody is told. */
+static void spaces(size_t len) {
+  int resets;
+  for (resets = 0; resets < 2; ++resets) {
+    unsigned char *const at = fresh(len + 2, 1);
+    const struct hpz_range range = {at, len + 2};
+    const struct hpz_extent extent = {1, len};
+    struct hpz_space *space = NULL;
+    int result;
+    memset(at, 0xA5, len + 2);
+    __msan_poison(at, len + 2);
+    if (hpz_space_direct(&range, 1, NULL, &space) != 0) exit(2);
+    __msan_unpoison(&space, sizeof space);
+    result = resets ? hpz_space_reset(space, NULL, &extent, 1, NULL, NULL)
+                    : hpz_space_zero(space, NULL, &extent, 1, NULL, NULL);
+    if (result != 0) exit(2);
+    check(at + 1, len, resets ? "hpz_space_reset" : "hpz_space_zero");
+    hpz_space_destroy(space);
+  }
+}
+#else
+static void spaces(size_t len) {
+  (void)len;
+}
+#endif
+
 static void everything(void) {
   static const size_t lengths[] = {1, 63, 64, 127, 128, 1000, 1025, 4096, 5001, 40000, 300001};
   static void (*const policies[])(void *, size_t) = {hpz_zero, hpz_zero_cached, hpz_zero_stream};
   size_t i, j, offset;
   for (i = 0; i < sizeof lengths / sizeof lengths[0]; ++i) {
     const size_t len = lengths[i];
+    spaces(len);
     for (offset = 0; offset < 64; offset += 21) {
       for (j = 0; j < 3; ++j) {
         unsigned char *const at = fresh(len, offset);

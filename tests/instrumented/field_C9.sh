@@ -9,7 +9,9 @@ root=$1 library=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-clang -std=c11 -Wall -Wextra -Werror -g -O1 -fsanitize=memory -I"$root/include" \
+spaces=
+case $(basename "$library") in libhpzero.*) spaces=-DHAS_SPACES ;; esac
+clang -std=c11 $spaces -Wall -Wextra -Werror -g -O1 -fsanitize=memory -I"$root/include" \
   "$root/tests/instrumented/field_C9.c" "$library" -Wl,-rpath,"$(dirname "$library")" \
   -o "$work/program"
 
