@@ -101,14 +101,7 @@ class Mops : public testing::Test {
     kernel::mops_set(lanes.data(), lanes.size(), len);
     const bool cpu_has_it = (getauxval(AT_HWCAP2) & arm64::kHwcap2Mops) != 0;
     ASSERT_EQ(g_instructions, cpu_has_it ? 0 : static_cast<int>(3 * lanes.size()));
-    const unsigned char *after = buffer.begin();
-    for (void *const lane : lanes) {
-      auto *const at = static_cast<unsigned char *>(lane);
-      ASSERT_TRUE(all_are(after, at, kPoison, "between lanes"));
-      ASSERT_TRUE(all_are(at, at + len, 0, "lane"));
-      after = at + len;
-    }
-    ASSERT_TRUE(all_are(after, buffer.end(), kPoison, "behind the lanes"));
+    ASSERT_TRUE(buffer.only_cleared(lanes, len)) << len;
     buffer.poison();
   }
 
