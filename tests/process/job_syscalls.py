@@ -32,7 +32,8 @@ EXCUSED = {
     "zero": MALLOC | SEVERAL_NODES,
     "populate": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS,
     "reset": MALLOC | SEVERAL_NODES | OLD_KERNELS | ERRORS,
-    "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS,
+    "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS
+    | {"ioctl"},  # whether it is a guard page that cannot be touched
     "calling": MALLOC | SEVERAL_NODES | OLD_KERNELS | ERRORS | {"clock_gettime"},
 }
 

@@ -23,6 +23,7 @@
 
 #include "tests/support/sandbox.h"
 #include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 #include "tests/team/work.h"
 
@@ -30,15 +31,6 @@ namespace hpz::test {
 namespace {
 
 constexpr size_t kMiB = 1 << 20;
-
-// What waits forever where it should not is to be a failure of its own, and soon.
-class Watchdog {
- public:
-  explicit Watchdog(unsigned seconds = 60) { alarm(seconds); }
-  ~Watchdog() { alarm(0); }
-  Watchdog(const Watchdog &) = delete;
-  Watchdog &operator=(const Watchdog &) = delete;
-};
 
 // For who destroys it from another place.
 hpz_team *new_team(uint32_t threads) {
@@ -128,8 +120,10 @@ TEST(Ends, destroy_while_a_job_is_planned) {
   for (size_t i = 0; i < kExtents; ++i) extents.data()[i] = {2 * i * kBytes, kBytes};
   std::shuffle(extents.data(), extents.data() + kExtents, random);
   const size_t before = threads_without_team();
-  int in_the_middle = 0, cancelled = 0;
-  for (int round = 0; round < (quick() ? 40 : 200); ++round) {
+  // Until both were seen, which a busy machine makes rare.
+  int in_the_middle = is_set("HPZERO_TEST_EMULATOR") ? 1 : 0, cancelled = in_the_middle;
+  const int rounds = quick() ? 40 : 200;
+  for (int round = 0; round < rounds || in_the_middle == 0 || cancelled == 0; ++round) {
     hpz_team *const team = new_team(2);
     extents.forget();
     std::atomic<bool> has_ended{false};
@@ -150,10 +144,6 @@ TEST(Ends, destroy_while_a_job_is_planned) {
     caller.join();
     ASSERT_TRUE(result == 0 || result == -ECANCELED) << result;
     cancelled += result == -ECANCELED;
-  }
-  if (!is_set("HPZERO_TEST_EMULATOR")) {
-    EXPECT_GT(in_the_middle, 0);
-    EXPECT_GT(cancelled, 0);
   }
 }
 

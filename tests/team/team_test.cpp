@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 #include "tests/team/work.h"
 
@@ -326,14 +327,18 @@ TEST(Jobs, remember_the_knee) {
 // --- Ends ---------------------------------------------------------------------------------------
 
 TEST(Destroy, while_jobs_run) {
+  const Watchdog watchdog(120);
+  // On a busy machine the workers may be through before a callback comes to its first turn: rounds
+  // until some jobs were cut short.
+  const int enough = is_set("HPZERO_TEST_EMULATOR") ? 0 : 3;
   std::atomic<int> cancelled{0};
-  for (int round = 0; round < (quick() ? 20 : 100); ++round) {
+  for (int round = 0; round < (quick() ? 20 : 100) || cancelled < enough; ++round) {
     TeamPointer team = make_team(2);
     std::atomic<int> running{0};
     std::vector<std::thread> callers;
     for (int i = 0; i < 3; ++i) {
       callers.emplace_back([&, handle = team.get()] {
-        Work work(4 * kMiB);
+        Work work(16 * kMiB);
         hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
         options.chunk_bytes = 64 * 1024;
         struct User {
@@ -360,9 +365,6 @@ TEST(Destroy, while_jobs_run) {
     team.reset();
     EXPECT_EQ(workers_left(), 0u);
     for (std::thread &caller : callers) caller.join();
-  }
-  if (!is_set("HPZERO_TEST_EMULATOR")) {
-    EXPECT_GT(cancelled, 0) << "no team was destroyed while jobs ran";
   }
 }
 
