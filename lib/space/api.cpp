@@ -8,15 +8,12 @@
 #include <new>
 
 #include "lib/plan/options.h"
+#include "lib/space/handle.h"
 #include "lib/space/space.h"
 #include "lib/team/clock.h"
 #include "lib/team/handle.h"
 
 using namespace hpz;
-
-struct hpz_space {
-  Space space;
-};
 
 namespace {
 
@@ -25,10 +22,11 @@ bool is_page_size(uint64_t bytes) noexcept {
   return bytes >= kSmallest && bytes <= kLargest && (bytes & (bytes - 1)) == 0;
 }
 
-using Verb = int (*)(const VerbCall &, hpz_job_report &) noexcept;
+}  // namespace
 
-int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
-              size_t count, const hpz_job_options *options, hpz_job_report *report) noexcept {
+int hpz::call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
+                   size_t count, const hpz_job_options *options, hpz_job_report *report,
+                   const DoneObserver &observer) noexcept {
   if (space == nullptr) return -EINVAL;
   if (report != nullptr && !is_info_size(report->size)) return -EINVAL;
   hpz_job_options known = HPZ_JOB_OPTIONS_INIT;
@@ -40,15 +38,13 @@ int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_exten
   const uint64_t started_ns = monotonic_ns();
   hpz_job_report own = HPZ_JOB_REPORT_INIT;
   Team::Call team_call(its_team);
-  const VerbCall call = {space->space, its_team, team_call, extents, count, known};
+  const VerbCall call = {space->space, its_team, team_call, extents, count, known, observer};
   const int error = verb(call, own);
   own.error = error;
   if (own.wall_ns == 0) own.wall_ns = monotonic_ns() - started_ns;  // refused before it began
   if (report != nullptr && error != -EINVAL && error != -ECHILD) write_info(report, own);
   return error;
 }
-
-}  // namespace
 
 extern "C" {
 

@@ -18,6 +18,13 @@ struct Space {
   uint64_t page_bytes = 0;  // 0: to be found out
 };
 
+// Who is told, by the threads that work on a job, of what the verb's promise holds from then on: by
+// extents of the space, each when the stores to it are fenced.
+struct DoneObserver {
+  void (*done)(void *context, uint64_t offset, uint64_t bytes) noexcept = nullptr;  // null: nobody
+  void *context = nullptr;
+};
+
 // What a call was given, checked.
 struct VerbCall {
   const Space &space;
@@ -26,6 +33,7 @@ struct VerbCall {
   const hpz_extent *extents;
   size_t count;
   hpz_job_options options;
+  DoneObserver observer;
 };
 
 // The verbs, each in a file of its own. The report is complete whatever they return.

@@ -117,7 +117,22 @@ int VerbJob::cut(uint64_t page_bytes) noexcept {
 
 TaskOutcome VerbJob::run_task(void *job, size_t index) noexcept {
   auto &self = *static_cast<VerbJob *>(job);
-  return self.work_.run(self.work_.context, index);
+  const TaskOutcome outcome = self.work_.run(self.work_.context, index);
+  self.tell(index, outcome.done_bytes);
+  return outcome;
+}
+
+// done_bytes: of the chunk's parts, in their order.
+void VerbJob::tell(size_t index, uint64_t done_bytes) const noexcept {
+  const DoneObserver &observer = call_.observer;
+  if (observer.done == nullptr) return;
+  uint64_t left = done_bytes;
+  for_each_part(pieces_, chunks_[index], [&](const char *, uint64_t bytes, uint64_t offset) {
+    const uint64_t done = std::min(bytes, left);
+    if (done != 0) observer.done(observer.context, offset, done);
+    left -= done;
+    return left != 0;
+  });
 }
 
 int VerbJob::execute(const Work &work, hpz_job_report &report) noexcept {

@@ -79,6 +79,7 @@ class VerbJob {
   static void enter_with_policy(void *job, Runner &runner) noexcept;
   static void leave_with_policy(void *job, Runner &runner) noexcept;
   static TaskOutcome run_task(void *job, size_t index) noexcept;
+  void tell(size_t index, uint64_t done_bytes) const noexcept;
 
   const VerbCall &call_;
   const hpz_verb verb_;
