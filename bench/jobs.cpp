@@ -92,6 +92,10 @@ void mark_knee(JobResult &result, const std::string &id, bool is_found) {
   }
 }
 
+std::string jobs_legend(const char *more) {
+  return std::string(kLegend) + more;
+}
+
 std::string render_jobs(const JobResult &result, const std::string &reference) {
   const auto against = std::find_if(result.rows.begin(), result.rows.end(),
                                     [&](const JobRowResult &row) { return row.id == reference; });
@@ -154,9 +158,9 @@ void JobBook::team(uint32_t workers) {
   context("team_threads", std::to_string(workers));
 }
 
-void JobBook::print(const std::string &text, const char *legend) {
+void JobBook::print(const std::string &text, const std::string &legend) {
   if (!std::exchange(has_heading_, true)) {
-    std::printf("%s\n%s%s\n", render_context(machine_).c_str(), kLegend, legend);
+    std::printf("%s\n%s\n", render_context(machine_).c_str(), legend.c_str());
   }
   std::printf("%s\n", text.c_str());
   std::fflush(stdout);
@@ -174,7 +178,7 @@ std::vector<std::string> JobBook::warnings() const {
     cells.push_back(std::move(cell));
   }
   Circumstances circumstances;
-  circumstances.are_jobs = true;
+  circumstances.are_jobs = !is_set_;
   circumstances.caches = caches();
   circumstances.smallest_cold_set_bytes = smallest_buffer_;
   circumstances.governor = governor(0);
@@ -200,12 +204,18 @@ void JobBook::finish(double measured_seconds) {
 }
 
 std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int node,
-                                     uint64_t usual_bytes, uint64_t grain, JobBook &book) {
-  const MemoryLimit limit = limit_on_pages(kind, memory_limit(), node);
+                                     const UsualSizes &usual, JobBook &book) {
+  MemoryLimit limit = limit_on_pages(kind, memory_limit(), node);
+  limit.bytes /= usual.copies;
   const uint64_t page = page_bytes(kind);
   const std::string title(page_kind_title(kind));
   std::vector<uint64_t> sizes = options.sizes;
-  if (sizes.empty()) sizes = {std::min(usual_bytes, largest_that_fits(limit.bytes))};
+  if (sizes.empty()) {
+    for (const uint64_t size : usual.sizes) {
+      const uint64_t here = std::min(size, largest_that_fits(limit.bytes));
+      if (std::find(sizes.begin(), sizes.end(), here) == sizes.end()) sizes.push_back(here);
+    }
+  }
   std::vector<uint64_t> fitting;
   for (const uint64_t size : sizes) {
     std::string trouble;
@@ -214,11 +224,14 @@ std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int 
       trouble = what + " is no work for several threads: use sizes from " +
                 format_size(kSmallestJob) + " on";
     } else if ((size + page - 1) / page > limit.bytes / page) {
-      trouble = what + " does not fit the " + format_size_rounded(limit.bytes) + " that " +
-                limit.reason + " leaves: use sizes up to " +
-                format_size(largest_that_fits(limit.bytes)) + ", or " + limit.remedy;
-    } else if (size % grain != 0) {
-      trouble = what + " is no whole number of pages: use multiples of " + format_size(grain);
+      trouble =
+          what + " does not fit the " + format_size_rounded(limit.bytes) + " that " + limit.reason +
+          " leaves" +
+          (usual.copies > 1 ? " for each of " + std::to_string(usual.copies) + " copies" : "") +
+          ": use sizes up to " + format_size(largest_that_fits(limit.bytes)) + ", or " +
+          limit.remedy;
+    } else if (size % usual.grain != 0) {
+      trouble = what + " is no whole number of pages: use multiples of " + format_size(usual.grain);
     }
     if (trouble.empty()) {
       fitting.push_back(size);
@@ -237,11 +250,10 @@ std::string JobPlace::title() const {
 
 void JobTour::plan_places() {
   std::vector<PageKind> kinds = options_.pages;
-  if (kinds.empty()) kinds.assign(std::begin(kAllPageKinds), std::end(kAllPageKinds));
+  if (kinds.empty()) kinds = usual_kinds();
   for (const PageKind kind : kinds) {
     for (const int node : nodes_with_memory()) {
-      JobPlace place{kind, node,
-                     sizes_that_fit(options_, kind, node, usual_bytes(kind), grain(kind), book_)};
+      JobPlace place{kind, node, sizes_that_fit(options_, kind, node, usual_sizes(kind), book_)};
       if (place.sizes.empty()) continue;
       for (const uint64_t size : place.sizes) time_.expect(weight(kind, size));
       places_.push_back(std::move(place));
@@ -266,9 +278,15 @@ void JobTour::measure_places() {
   if (book_.is_empty()) throw Refusal(book_.notes().back());
 }
 
-JobResult JobTour::measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows) {
+JobResult JobTour::measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows,
+                           int usual_rounds) {
   const uint64_t begin = now_ns();
-  JobResult result = measure_jobs(book_.rounds(), cell, rows, time_.next(weight));
+  Patience patience = time_.next(weight);
+  if (usual_rounds > 0 && !options_.seconds && !options_.repetitions) {
+    patience = Patience();
+    patience.min_rounds = patience.max_rounds = usual_rounds;
+  }
+  JobResult result = measure_jobs(book_.rounds(), cell, rows, patience);
   time_.spent(weight, static_cast<double>(now_ns() - begin) / 1e9);
   return result;
 }

@@ -5,7 +5,9 @@
 #ifndef HPZERO_BENCH_JOBS_H
 #define HPZERO_BENCH_JOBS_H
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,6 +67,9 @@ void mark_knee(JobResult &result, const std::string &id, bool is_found);
 // "on 2 MiB pages (hugetlb), node 1"
 std::string place_title(const JobCell &cell);
 
+// What the columns of render_jobs mean, and what the experiment has to say beyond that.
+std::string jobs_legend(const char *more);
+
 // Threads that worked, rate, ratio to reference, CPU time, local and remote bytes. Pure.
 std::string render_jobs(const JobResult &result, const std::string &reference);
 
@@ -98,13 +103,17 @@ class JobBook {
   void note(const std::string &line) { notes_.push_back(line); }
   const std::vector<std::string> &notes() const { return notes_; }
 
-  // The smallest buffer whose figures are to be those of memory: a warning if it fits caches.
+  // The smallest buffer, or set of which a part is cleared at a time, whose figures are to be those
+  // of memory: a warning if it fits caches.
   void smallest_buffer(uint64_t bytes) { smallest_buffer_ = bytes; }
+  void smallest_set(uint64_t bytes) {
+    smallest_buffer_ = std::min(bytes, is_set_ ? smallest_buffer_ : bytes);
+    is_set_ = true;
+  }
 
   void team(uint32_t workers);
 
-  // legend: what the experiment has to say beyond that of all jobs.
-  void print(const std::string &text, const char *legend);
+  void print(const std::string &text, const std::string &legend);
   void keep(JobResult result) { results_.push_back(std::move(result)); }
   bool is_empty() const { return results_.empty(); }
 
@@ -120,14 +129,22 @@ class JobBook {
   std::vector<std::string> notes_;
   std::vector<JobResult> results_;
   uint64_t smallest_buffer_ = 0;
+  bool is_set_ = false;
   StolenTime stolen_before_;
   bool has_heading_ = false;
+};
+
+// What an experiment measures on one kind of pages if nothing was asked for.
+struct UsualSizes {
+  std::vector<uint64_t> sizes;  // each of them smaller where it does not fit
+  uint64_t grain = 1;           // sizes are multiples of it
+  uint64_t copies = 1;          // of so much memory that are wanted at a time
 };
 
 // What of the sizes asked for, or of the default, fits memory on those pages; each left out is a
 // note, or a Refusal where kind and size were asked for.
 std::vector<uint64_t> sizes_that_fit(const Options &options, PageKind kind, int node,
-                                     uint64_t usual_bytes, uint64_t grain, JobBook &book);
+                                     const UsualSizes &usual, JobBook &book);
 
 // Pages of one kind on one node, and the sizes that are measured there.
 struct JobPlace {
@@ -155,13 +172,17 @@ class JobTour {
   double seconds() const { return time_.used(); }
 
  protected:
-  virtual uint64_t usual_bytes(PageKind kind) const = 0;
-  virtual uint64_t grain(PageKind kind) const = 0;                // sizes are multiples of it
+  virtual std::vector<PageKind> usual_kinds() const {
+    return {std::begin(kAllPageKinds), std::end(kAllPageKinds)};
+  }
+  virtual UsualSizes usual_sizes(PageKind kind) const = 0;
   virtual double weight(PageKind kind, uint64_t size) const = 0;  // of all cells of that size
   virtual void measure_place(const JobPlace &place) = 0;
 
-  // One cell, in its part of the time.
-  JobResult measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows);
+  // One cell, in its part of the time; usual_rounds: exactly so many, unless time or rounds were
+  // asked for.
+  JobResult measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows,
+                    int usual_rounds = 0);
 
   const Options &options() const { return options_; }
   JobBook &book() { return book_; }

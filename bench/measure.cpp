@@ -86,7 +86,7 @@ Meter::Meter(Rounds &rounds)
 CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows,
                           const Patience &patience) {
   const SampleShape shape = shape_sample(cell.state, cell.size, arena.bytes(), caches_);
-  Walk walk(arena, cell.state, cell.size, shape);
+  Walk walk(arena.base(), arena.kind(), cell.state, cell.size, shape);
 
   CellResult result;
   result.cell = cell;

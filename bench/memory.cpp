@@ -9,6 +9,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "bench/nodes.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 #include "bench/text_file.h"
@@ -103,7 +104,8 @@ uint64_t resident_bytes(const char *base, uint64_t bytes) {
   return (smaps_kib(base, bytes, "Rss") + smaps_kib(base, bytes, "Private_Hugetlb")) * kKiB;
 }
 uint64_t huge_bytes(const char *base, uint64_t bytes) {
-  return smaps_kib(base, bytes, "AnonHugePages") * kKiB;
+  return (smaps_kib(base, bytes, "AnonHugePages") + smaps_kib(base, bytes, "ShmemPmdMapped")) *
+         kKiB;
 }
 
 bool populate(char *base, uint64_t bytes) {
@@ -147,6 +149,20 @@ bool can_release(PageKind kind) {
 bool kernel_populates() {
   // Of no bytes: the kernel looks whether it knows the advice, and is done.
   return madvise(nullptr, 0, MADV_POPULATE_WRITE) == 0;
+}
+
+std::unique_ptr<PageReservation> reserve_pages(PageKind kind, uint64_t bytes, int node) {
+  if (!is_pool_kind(kind)) return nullptr;
+  const uint64_t wanted = bytes / page_bytes(kind);
+  auto reservation = std::make_unique<PageReservation>(kind, wanted, node);
+  const uint64_t free = page_pool(kind, node).free;
+  if (free < wanted) {
+    throw Refusal("only " + std::to_string(free) + " of " + std::to_string(wanted) + " free " +
+                  std::string(page_kind_title(kind)) + node_title(node) + " can be had (" +
+                  reservation->trouble() +
+                  "): reserve them soon after booting, use a smaller --size, or other --pages");
+  }
+  return reservation;
 }
 
 Arena::Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress)

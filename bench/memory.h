@@ -34,8 +34,8 @@ class Mapping {
   uint64_t mapped_bytes_ = 0;
 };
 
-// Of the mappings that begin inside [base, base + bytes): what lies in memory, and what of it on
-// transparent huge pages. 0 without /proc.
+// Of the mappings that begin inside [base, base + bytes): what lies in memory, and what of it is
+// mapped as transparent huge pages, of tmpfs too. 0 without /proc.
 uint64_t resident_bytes(const char *base, uint64_t bytes);
 uint64_t huge_bytes(const char *base, uint64_t bytes);
 
@@ -50,6 +50,10 @@ void release_and_populate(char *base, uint64_t bytes);
 // populates by itself (5.14). Both try, on memory that nobody has touched: no page is needed.
 bool can_release(PageKind kind);
 bool kernel_populates();
+
+// Pages for mappings that come and go, until it is destroyed; nullptr for kinds without a pool.
+// Throws Refusal.
+std::unique_ptr<PageReservation> reserve_pages(PageKind kind, uint64_t bytes, int node = kAnyNode);
 
 struct ArenaRequest {
   PageKind kind = PageKind::k4k;

@@ -165,11 +165,10 @@ class Parallel : public JobTour {
  private:
   // Several rounds of all rows fit the time. The largest pages have no smaller size; the smallest
   // ones are given back and populated slowly.
-  uint64_t usual_bytes(PageKind kind) const override {
-    if (kind == PageKind::k1g) return kGiB;
-    return kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB;
+  UsualSizes usual_sizes(PageKind kind) const override {
+    if (kind == PageKind::k1g) return {{kGiB}};
+    return {{kind == PageKind::k2m ? 512 * kMiB : 128 * kMiB}};
   }
-  uint64_t grain(PageKind) const override { return 1; }
   double weight(PageKind, uint64_t size) const override {
     return touched_weight(size) + scattered_weight(size);
   }
@@ -229,7 +228,7 @@ class Parallel : public JobTour {
     text += "every second 4 KiB of them, " + std::to_string(scattered.extents.size()) +
             " extents in one job; " + std::to_string(pages.rounds()) + " rounds\n" +
             render_jobs(pages, "hpz_zero_pages");
-    book().print(text, kLegend);
+    book().print(text, jobs_legend(kLegend));
     book().context("knee_zero_" + std::string(page_kind_id(place.kind)) + node_suffix(place.node),
                    knee);
     book().keep(std::move(touched));
@@ -278,7 +277,7 @@ int run(const Options &options) {
   const CallFigures calls = measure_calls(book, crew, *arena, options.repetitions.value_or(0));
   const double call_seconds = static_cast<double>(now_ns() - begin) / 1e9;
   progress.show("");
-  book.print(render_calls(calls, first_create_us, workers), kLegend);
+  book.print(render_calls(calls, first_create_us, workers), jobs_legend(kLegend));
   book.finish(parallel.seconds() + call_seconds);
   return kExitOk;
 }

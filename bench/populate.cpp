@@ -125,21 +125,6 @@ std::vector<JobRow> release_rows(PageKind kind, uint64_t size, const Setting &se
   return rows;
 }
 
-// Pages for mappings that come and go, until it is destroyed.
-std::unique_ptr<PageReservation> reserve(PageKind kind, int node, uint64_t bytes) {
-  if (!is_pool_kind(kind)) return nullptr;
-  const uint64_t wanted = bytes / page_bytes(kind);
-  auto reservation = std::make_unique<PageReservation>(kind, wanted, node);
-  const uint64_t free = page_pool(kind, node).free;
-  if (free < wanted) {
-    throw Refusal("only " + std::to_string(free) + " of " + std::to_string(wanted) + " free " +
-                  std::string(page_kind_title(kind)) + node_title(node) + " can be had (" +
-                  reservation->trouble() +
-                  "): reserve them soon after booting, use a smaller --size, or other --pages");
-  }
-  return reservation;
-}
-
 class Populate : public JobTour {
  public:
   Populate(const Options &options, JobBook &book, const Crew &crew, std::vector<uint32_t> counts,
@@ -163,20 +148,19 @@ class Populate : public JobTour {
  private:
   // How long a round may take decides: a thread populates 1 to 2 GB of 4 KiB pages a second, 7 to
   // 25 GB of the others. Two of the largest pages, for two threads.
-  uint64_t usual_bytes(PageKind kind) const override {
+  UsualSizes usual_sizes(PageKind kind) const override {
     switch (kind) {
       case PageKind::k1g:
-        return 2 * kGiB;
+        return {{2 * kGiB}, page_bytes(kind)};
       case PageKind::k2m:
-        return 256 * kMiB;
+        return {{256 * kMiB}, page_bytes(kind)};
       case PageKind::kThp:
-        return 128 * kMiB;
+        return {{128 * kMiB}, page_bytes(kind)};
       case PageKind::k4k:
-        return 64 * kMiB;
+        return {{64 * kMiB}, page_bytes(kind)};
     }
-    return 0;
+    return {};
   }
-  uint64_t grain(PageKind kind) const override { return page_bytes(kind); }
   // The largest pages take most of the time, and unless they are what was asked for, the rows that
   // matter have to do.
   bool is_brief(PageKind kind) const { return kind == PageKind::k1g && options().pages.empty(); }
@@ -190,7 +174,8 @@ class Populate : public JobTour {
     const NodeBinding binding(place.node);
     for (const uint64_t size : place.sizes) {
       progress_.show("reserving and warming " + format_size(size) + " on " + title);
-      const std::unique_ptr<PageReservation> reservation = reserve(place.kind, place.node, size);
+      const std::unique_ptr<PageReservation> reservation =
+          reserve_pages(place.kind, size, place.node);
       warm(place, size);
       progress_.show("measuring " + format_size(size) + " on " + title);
       measure_size(place, size);
@@ -253,7 +238,7 @@ class Populate : public JobTour {
                   ": release needs Linux 5.18");
     }
     progress_.show("");
-    book().print(text, kLegend);
+    book().print(text, jobs_legend(kLegend));
   }
 
   // It is of anonymous memory, and a lot of it: not where only the pools' pages were asked for.
@@ -386,7 +371,7 @@ class Populate : public JobTour {
       keep("most_resident_growth_bytes", static_cast<uint64_t>(reset.most_growth));
     }
     text += "knee of reset: " + setting_.crew->knee(HPZ_VERB_RESET) + "\n";
-    book().print(text, kLegend);
+    book().print(text, jobs_legend(kLegend));
     book().keep(std::move(result));
   }
 

@@ -35,6 +35,18 @@ Summary summarize(const std::vector<double> &values) {
   return summary;
 }
 
+MeanDeviation mean_deviation(const std::vector<double> &values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  MeanDeviation result;
+  for (const double value : values) result.mean += value / count;
+  if (values.size() == 1) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  result.deviation = std::sqrt(squares / (count - 1));
+  return result;
+}
+
 double relative_error(const std::vector<double> &values) {
   if (values.empty()) return 0;
   // Of normally distributed values the quartiles lie 0.674 deviations from the median, whose own

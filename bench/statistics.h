@@ -49,6 +49,14 @@ struct Summary {
 };
 Summary summarize(const std::vector<double> &values);
 
+// As published figures of repeated runs are: arithmetic mean and standard deviation (of the sample,
+// divided by n - 1; 0 for one value).
+struct MeanDeviation {
+  double mean = 0;
+  double deviation = 0;
+};
+MeanDeviation mean_deviation(const std::vector<double> &values);
+
 // Standard error of a median, as a part of it, from the quartiles.
 double relative_error(const std::vector<double> &values);
 

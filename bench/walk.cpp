@@ -106,8 +106,8 @@ uint64_t least_set_bytes(MemoryState state, uint64_t size, const Caches &caches)
   return ranges * range_stride(state, size);
 }
 
-Walk::Walk(const Arena &arena, MemoryState state, uint64_t size, const SampleShape &shape)
-    : arena_(arena), state_(state), size_(size), shape_(shape) {
+Walk::Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape)
+    : base_(base), kind_(kind), state_(state), size_(size), shape_(shape) {
   ranges_.reserve(std::max<size_t>(shape.ranges, kMaxColdRanges));
   if (state != MemoryState::kCold) return;
   order_.resize(shape.distinct);
@@ -122,14 +122,14 @@ const std::vector<void *> &Walk::next(size_t ranges) {
   const uint64_t stride = range_stride(state_, size_);
   switch (state_) {
     case MemoryState::kHot:
-      ranges_.assign(ranges, arena_.base());
+      ranges_.assign(ranges, base_);
       // From the same state for all rows; what the row makes of it by clearing it once, untimed, is
       // the row's.
       if (!is_warm_) dirty(ranges_.data(), 1);
       is_warm_ = true;
       break;
     case MemoryState::kRecycled:
-      for (size_t i = 0; i < ranges; ++i) ranges_.push_back(arena_.base() + i * stride);
+      for (size_t i = 0; i < ranges; ++i) ranges_.push_back(base_ + i * stride);
       for (int pass = 0; pass < shape_.dirty_passes; ++pass) {
         dirty(ranges_.data(), ranges_.size());
       }
@@ -142,12 +142,12 @@ const std::vector<void *> &Walk::next(size_t ranges) {
         // line of each page would use a 64th of the caches and of the memory channels.
         const uint64_t room = stride - round_up(size_, kLine);
         const uint64_t shift = room == 0 ? 0 : slot * kLine % (room + kLine);
-        ranges_.push_back(arena_.base() + slot * stride + shift);
+        ranges_.push_back(base_ + slot * stride + shift);
       }
       break;
     case MemoryState::kFresh: {
-      const uint64_t bytes = round_up(ranges * stride, page_bytes(arena_.kind()));
-      fresh_ = std::make_unique<Mapping>(arena_.kind(), bytes);
+      const uint64_t bytes = round_up(ranges * stride, page_bytes(kind_));
+      fresh_ = std::make_unique<Mapping>(kind_, bytes);
       for (size_t i = 0; i < ranges; ++i) ranges_.push_back(fresh_->base() + i * stride);
       break;
     }

@@ -35,7 +35,8 @@ uint64_t least_set_bytes(MemoryState state, uint64_t size, const Caches &caches)
 
 class Walk {
  public:
-  Walk(const Arena &arena, MemoryState state, uint64_t size, const SampleShape &shape);
+  // base: of memory that is laid out for that shape, on those pages.
+  Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape);
 
   // The ranges of the next section, prepared. Cold: further along the permutation, however many
   // rows take turns, so that no range comes again before all others were.
@@ -49,7 +50,8 @@ class Walk {
  private:
   void dirty(void *const *ranges, size_t count) const;
 
-  const Arena &arena_;
+  char *base_;
+  PageKind kind_;
   MemoryState state_;
   uint64_t size_;
   SampleShape shape_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bench/clock.h"
+#include "bench/refusal.h"
 #include "bench/sizes.h"
 
 namespace hpz::bench {
@@ -89,6 +90,32 @@ TEST(Jobs, TimeIsSharedByWeightAndOneRoundIsForAll) {
   options.repetitions = 7;
   options.seconds.reset();
   EXPECT_EQ(JobTime(options, 1).next(1).max_rounds, 7);
+}
+
+TEST(Jobs, SizesFitAsOftenAsTheyAreWanted) {
+  Options options;
+  JobBook book(options);
+  const auto fitting = [&](const UsualSizes &usual) {
+    return sizes_that_fit(options, PageKind::k4k, kAnyNode, usual, book);
+  };
+  // No machine has so much: the default is smaller, and smaller still for more copies of it.
+  const std::vector<uint64_t> one = fitting({{kGiB << 30}});
+  const std::vector<uint64_t> eight = fitting({{kGiB << 30}, 1, 8});
+  ASSERT_EQ(one.size(), 1u);
+  ASSERT_EQ(eight.size(), 1u);
+  EXPECT_LE(eight[0] * 4, one[0]);
+  // What does not fit twice is measured once.
+  EXPECT_EQ(fitting({{kGiB << 30, kGiB << 31}}).size(), 1u);
+  EXPECT_THAT(fitting({{kMiB, 2 * kMiB}, kMiB, 2}), ::testing::ElementsAre(kMiB, 2 * kMiB));
+
+  options.pages = {PageKind::k4k};
+  options.sizes = {kGiB << 10};
+  try {
+    fitting({{kMiB}, 1, 2});
+    ADD_FAILURE() << "1 TiB twice fits this machine";
+  } catch (const Refusal &refusal) {
+    EXPECT_THAT(refusal.what(), HasSubstr("for each of 2 copies: use sizes up to"));
+  }
 }
 
 TEST(Jobs, WhatDidNotHappenIsNotInJson) {

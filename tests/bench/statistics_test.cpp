@@ -38,6 +38,15 @@ TEST(Statistics, ErrorsShrinkWithTheRoot) {
   EXPECT_DOUBLE_EQ(relative_error({}), 0);
 }
 
+TEST(Statistics, MeanAndDeviation) {
+  const MeanDeviation some = mean_deviation({2, 4, 4, 4, 5, 5, 7, 9});
+  EXPECT_DOUBLE_EQ(some.mean, 5);
+  EXPECT_NEAR(some.deviation, 2.138, 0.001);  // by n - 1
+  EXPECT_DOUBLE_EQ(mean_deviation({3}).mean, 3);
+  EXPECT_DOUBLE_EQ(mean_deviation({3}).deviation, 0);
+  EXPECT_DOUBLE_EQ(mean_deviation({}).mean, 0);
+}
+
 TEST(Statistics, RatiosArePairedByRound) {
   // The machine halves its speed in the second round, for both: the ratio does not change, while
   // the ratio of unpaired extremes would be anything from 1 to 4.

@@ -71,7 +71,7 @@ TEST(Walk, ColdGoesThroughTheWholeSetBeforeItRepeats) {
   const Arena arena(request, [](uint64_t) {});
   constexpr uint64_t kSize = 4 * kKiB;
   const SampleShape shape = shape_sample(MemoryState::kCold, kSize, arena.bytes(), kCaches);
-  Walk walk(arena, MemoryState::kCold, kSize, shape);
+  Walk walk(arena.base(), arena.kind(), MemoryState::kCold, kSize, shape);
   ASSERT_EQ(walk.slots(), 1024u);
   std::vector<void *> first;
   std::set<void *> seen;
@@ -97,7 +97,7 @@ TEST(Walk, SmallColdRangesStayInsideTheirPages) {
   const Arena arena(request, [](uint64_t) {});
   for (const uint64_t size : {uint64_t{1}, uint64_t{64}, uint64_t{100}, 3 * kKiB}) {
     const SampleShape shape = shape_sample(MemoryState::kCold, size, arena.bytes(), kCaches);
-    Walk walk(arena, MemoryState::kCold, size, shape);
+    Walk walk(arena.base(), arena.kind(), MemoryState::kCold, size, shape);
     std::set<uintptr_t> lines;
     for (void *const range : walk.next(256)) {
       const uintptr_t offset = reinterpret_cast<uintptr_t>(range) % 4096;
@@ -116,7 +116,7 @@ TEST(Walk, RecycledMemoryIsDirtyAllOver) {
   const Arena arena(request, [](uint64_t) {});
   for (const uint64_t size : {uint64_t{1}, uint64_t{7}, uint64_t{64}, uint64_t{1000}, 64 * kKiB}) {
     const SampleShape shape = shape_sample(MemoryState::kRecycled, size, arena.bytes(), kCaches);
-    Walk walk(arena, MemoryState::kRecycled, size, shape);
+    Walk walk(arena.base(), arena.kind(), MemoryState::kRecycled, size, shape);
     for (void *const range : walk.next(shape.ranges)) {
       const auto *const bytes = static_cast<const char *>(range);
       for (uint64_t at = 0; at < size; at += 8) {
