@@ -15,6 +15,7 @@
  *   hpz_space_populate(...);   make it resident, with errors instead of SIGBUS
  *   hpz_space_reset(...);      clear what was touched
  *   hpz_space_release(...);    give it back
+ *   hpz_map_create(...);       what is known to be zero (map.h), and the verbs minus that
  *
  * Errors are negative errno values. Nothing throws or aborts, nothing prints (but see
  * hpz_team_create); nothing happens at load time.
@@ -23,6 +24,7 @@
 #define HPZERO_HPZERO_H
 
 #include <hpzero/kernels.h>
+#include <hpzero/map.h>
 #include <hpzero/space.h>
 #include <hpzero/team.h>
 #include <hpzero/version.h>

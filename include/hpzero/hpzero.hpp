@@ -188,6 +188,70 @@ class space {
   std::unique_ptr<hpz_space, destroyer> handle_;
 };
 
+// hpz_map: what of a space is known to be zero. As for space. Since 0.1.0.
+class map {
+ public:
+  explicit map(const hpz_map_options &options) {
+    hpz_map *created = nullptr;
+    detail::check(hpz_map_create(&options, &created), "hpz_map_create");
+    handle_.reset(created);
+  }
+  // Page sizes of 0 are the usual ones.
+  explicit map(uint64_t len, hpz_page_state initial = HPZ_PAGE_DIRTY, uint64_t page_bytes = 0,
+               uint64_t subpage_bytes = 0)
+      : map(options_of(len, initial, page_bytes, subpage_bytes)) {}
+  hpz_map *get() const noexcept { return handle_.get(); }
+
+  void set(uint64_t offset, uint64_t len, hpz_page_state state) {
+    detail::check(hpz_map_set(get(), offset, len, state), "hpz_map_set");
+  }
+  void set_dirty_bitmap(uint64_t offset, const uint64_t *words, size_t bits) {
+    detail::check(hpz_map_set_dirty_bitmap(get(), offset, words, bits), "hpz_map_set_dirty_bitmap");
+  }
+  [[nodiscard]] hpz_map_counts counts() const {
+    hpz_map_counts out = HPZ_MAP_COUNTS_INIT;
+    detail::check(hpz_map_counts_get(get(), &out), "hpz_map_counts_get");
+    return out;
+  }
+
+  hpz_job_report zero(const space &what, uint64_t offset, uint64_t len, const team *who = nullptr,
+                      const hpz_job_options *options = nullptr) {
+    return run(hpz_map_zero, "hpz_map_zero", what, offset, len, who, options);
+  }
+  hpz_job_report populate(const space &what, uint64_t offset, uint64_t len,
+                          const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_map_populate, "hpz_map_populate", what, offset, len, who, options);
+  }
+  hpz_job_report release(const space &what, uint64_t offset, uint64_t len,
+                         const team *who = nullptr, const hpz_job_options *options = nullptr) {
+    return run(hpz_map_release, "hpz_map_release", what, offset, len, who, options);
+  }
+
+ private:
+  static hpz_map_options options_of(uint64_t len, hpz_page_state initial, uint64_t page_bytes,
+                                    uint64_t subpage_bytes) noexcept {
+    hpz_map_options options = HPZ_MAP_OPTIONS_INIT;
+    options.len = len;
+    options.initial_state = static_cast<int32_t>(initial);
+    options.page_bytes = page_bytes;
+    options.subpage_bytes = subpage_bytes;
+    return options;
+  }
+  hpz_job_report run(decltype(&hpz_map_zero) call, const char *name, const space &what,
+                     uint64_t offset, uint64_t len, const team *who,
+                     const hpz_job_options *options) {
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    hpz_team *const its_team = who != nullptr ? who->get() : nullptr;
+    detail::check(call(get(), what.get(), its_team, offset, len, options, &report), name);
+    return report;
+  }
+
+  struct destroyer {
+    void operator()(hpz_map *handle) const noexcept { hpz_map_destroy(handle); }
+  };
+  std::unique_ptr<hpz_map, destroyer> handle_;
+};
+
 }  // namespace hpzero
 
 #endif
