@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# clang-tidy, one file per CPU at a time: tidy.py ROOT BUILD_DIR FOLDER... The checks are those of
-# .clang-tidy at the root.
-import concurrent.futures
+# clang-tidy: tidy.py ROOT BUILD_DIR FOLDER... The checks are those of .clang-tidy at the root.
 import json
 import os
 import subprocess
@@ -23,9 +21,8 @@ def check(root, build, folders):
         sources = sorted({entry["file"] for entry in json.load(file)})
     sources = [source for source in sources
                if os.path.relpath(source, root).startswith(folders)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return [text for text in pool.map(lambda source: tidy(build, source), sources) if text], \
-            len(sources)
+    texts = (tidy(build, source) for source in sources)
+    return [text for text in texts if text], len(sources)
 
 
 if __name__ == "__main__":
