@@ -55,8 +55,8 @@ class Words(Folder):
     def test_help_and_version(self):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
-        for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "--json",
-                     "--reference", "--threads"):
+        for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "twice",
+                     "metadata", "--json", "--reference", "--threads"):
             self.assertIn(word, done.stdout)
         done = bench("--version")
         self.assertRegex(done.stdout, r"^hpzero-bench \d+\.\d+\.\d+\n$")
@@ -124,6 +124,16 @@ class Refusals(Folder):
             self.refused(command, "--size", "64KiB", "--pages", "4k", says="from 1MiB on")
             self.refused(command, "--memory", "cold", says="leave it out")
             self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
+        for command in ("twice",):
+            self.refused(command, "--size", "1000GiB", says="does not fit")
+            self.refused(command, "--size", "1000GiB", "--pages", "4k", says="use sizes up to")
+            self.refused(command, "--size", "3MiB", "--pages", "thp", says="multiples of 2MiB")
+            self.refused(command, "--memory", "cold", says="leave it out")
+            self.refused(command, "--threads", "1", says="leave it out")
+            self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
+        self.refused("metadata", "--size", "1MiB", says="multiples of 1GiB")
+        self.refused("metadata", "--size", "1GiB,2GiB", says="write --size 2GiB")
+        self.refused("metadata", "--pages", "4k", says="leave it out")
         self.refused("run", "--threads", "1", says="leave it out")
         self.refused("parallel", "--kernel", "nosuch", says="hpzero-bench list")
         self.refused("parallel", "--kernel", "hpz_zero", says="is no kernel")
@@ -406,6 +416,73 @@ class Jobs(Folder):
             self.assertNotIn("== reset of", done.stdout)
 
 
+class Zeroes(Folder):
+    """twice and metadata: times of ways to have zeroes, and parts of them."""
+
+    def run_times(self, *arguments):
+        self.done = bench(*arguments, "--repetitions", "2", "--json", self.path("out.json"))
+        if self.done.returncode == 2 and "can be had" in self.done.stderr:
+            self.skipTest("no huge pages to be had")
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.json = json.load(file)
+        self.rows = {}
+        for run in self.json["benchmarks"]:
+            self.rows.setdefault(run["name"], []).append(run)
+        for name, runs in self.rows.items():
+            self.assertEqual(sorted(run["repetition_index"] for run in runs), [0, 1], name)
+            self.assertTrue(all(run["ns"] > 0 for run in runs), name)
+        for line in re.findall(r"(?m)^(?:warning|note): (.*)", self.done.stdout):
+            self.assertRegex(line, r".+: .+")
+
+    def check_rows(self, tail, rows, size):
+        self.assertEqual(sorted(name for name in self.rows if name.endswith(f"/{tail}")),
+                         sorted(f"{row}/{tail}" for row in rows))
+        for row in rows:
+            for run in self.rows[f"{row}/{tail}"]:
+                self.assertEqual(run["bytes"], run["ranges"] * size, row)
+
+    def time_part(self, row, other):
+        """Median over rounds, as the program has it."""
+        def rates(name):
+            return {run["repetition_index"]: run["bytes"] / run["ns"] for run in self.rows[name]}
+        return statistics.median(rates(other)[at] / rate for at, rate in rates(row).items())
+
+    def test_twice(self):
+        self.run_times("twice", "--pages", "4k", "--size", "16MiB")
+        tail = "16MiB/acquired/4k"
+        self.check_rows(tail, ["cleared_twice", "populate", "populate_map", "map_zero_dirty",
+                               "map_zero_known"], 16 << 20)
+        printed = re.search(r"populate and the map take ([\d.]+) of populate alone, known memory "
+                            r"([\d.]+) of clearing it", self.done.stdout)
+        for value, row, other in ((printed[1], "populate_map", "populate"),
+                                  (printed[2], "map_zero_known", "map_zero_dirty")):
+            self.assertAlmostEqual(
+                float(value) / self.time_part(f"{row}/{tail}", f"{other}/{tail}"), 1, delta=0.06)
+        self.assertIn("published, kernel, 64 GiB: 24.2 s -> 209 ms", self.done.stdout)
+
+    def test_twice_puts_pool_pages_back(self):
+        self.run_times("twice", "--pages", "2m", "--size", "8MiB")
+        self.assertIn("8MiB on 2 MiB pages", self.done.stdout)
+
+    def test_metadata(self):
+        self.run_times("metadata", "--size", "2GiB")
+        self.check_rows("500GiB/opened/address_space", ["open_lazy", "open_eager", "open_array"],
+                        500 << 30)
+        bitmap = 2 << 30 >> 12 >> 3
+        self.check_rows("2GiB/marked/address_space",
+                        [f"{row}_{pages}" for row in ("mark_first", "mark")
+                         for pages in ("4KiB", "2MiB")], bitmap)
+        self.check_rows("1GiB/one_dirty/address_space", ["zero_subpage"], 4096)
+        context = self.json["context"]
+        self.assertEqual(int(context["open_lazy_detail_bytes"]), 0)
+        # A bit for each subpage, at least.
+        self.assertGreaterEqual(int(context["open_eager_detail_bytes"]), (500 << 30 >> 12) // 8)
+        self.assertLess(int(context["open_lazy_memory_bytes"]),
+                        int(context["open_eager_memory_bytes"]))
+        self.assertIn("published, kernel, descriptors", self.done.stdout)
+
+
 class Signals(Folder):
     def interrupted(self, number, *arguments):
         process = subprocess.Popen(
@@ -523,6 +600,16 @@ class SmallMachine(Folder):
         done = self.bench_in_group("populate", "--repetitions", "1")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("instead of 8GiB, for the memory cgroup limit leaves", done.stdout)
+
+    def test_twice_fits_256_mebibytes(self):
+        done = self.bench_in_group("twice", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^== \d+MiB on ")
+
+    def test_metadata_fits_256_mebibytes(self):
+        done = self.bench_in_group("metadata", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^note: a bitmap of .*the memory cgroup limit")
 
     def test_default_run_fits_256_mebibytes(self):
         done = self.bench_in_group()
