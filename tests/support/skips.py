@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # To ctest, a program of GoogleTest that is one test has passed though cases in it were skipped:
-#   skips.py run LOG COMMAND...   runs the program, and keeps what it prints
+#   skips.py run LOG COMMAND...   runs the program, and keeps what it prints; without tests it fails
 #   skips.py list LOG             prints which cases it skipped, and why; status 77: there are some
 import os
 import re
@@ -21,7 +21,20 @@ def run(log, command):
         status = child.wait()
     if status < 0:
         os.kill(os.getpid(), -status)
+    if status == 0 and not has_run(read(log)):
+        print("no test was run, which GoogleTest calls a success")
+        return 1
     return status
+
+
+def read(log):
+    with open(log, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def has_run(text):
+    """Whether it came to its end, and not without a test: a filter may match nothing."""
+    return re.search(r"^\[==========\] [1-9]\d* tests? from .* ran\.", text, re.MULTILINE)
 
 
 def skips(text):
@@ -37,9 +50,8 @@ def skips(text):
 def main(verb, log, *command):
     if verb == "run":
         return run(log, command)
-    with open(log, encoding="utf-8", errors="replace") as file:
-        text = file.read()
-    if not re.search(r"^\[==========\] [1-9]\d* tests? from .* ran\.", text, re.MULTILINE):
+    text = read(log)
+    if not has_run(text):
         print(f"{log}: no run of GoogleTest that came to its end")
         return 1
     found = skips(text)
