@@ -32,6 +32,7 @@ struct StringStore {
 struct Call {
   std::set<std::string> kernels;     // that ran
   size_t fences = 0;                 // SFENCE executed
+  size_t fences_after_kernels = 0;   // ... each with instructions of kernels since the one before
   size_t fences_behind_kernels = 0;  // ... after the last instruction of the last kernel
   size_t amid = 0;  // instructions outside the library between the first and the last of kernels
   std::map<uint64_t, size_t> kernel_instructions;  // address -> how often
@@ -57,6 +58,7 @@ class Watched {
   Call next_call() {
     Call call;
     size_t since_kernel = 0, outside = 0;
+    bool is_fenced = true;
     const Symbol *last_kernel = nullptr;
     for (uint64_t at = tracee_.instruction_pointer();; at = tracee_.instruction_pointer()) {
       const uint64_t width = tracee_.code_is(at, {0xF3, 0xAA})         ? 1
@@ -71,12 +73,15 @@ class Watched {
         last_kernel = kernel;
         ++call.kernel_instructions[at];
         since_kernel = 0;
+        is_fenced = false;
         call.amid = outside;
         if (width != 0) call.strings.push_back({registers.destination, registers.count * width});
       }
       if (fence) {
         ++call.fences;
         ++since_kernel;
+        if (!is_fenced) ++call.fences_after_kernels;
+        is_fenced = true;
       }
       const bool inside = at - base_ < end_ || at - subject_ < (uint64_t{1} << 20);
       if (!inside && last_kernel != nullptr) ++outside;
@@ -168,6 +173,21 @@ TEST_P(Kernels, run_when_named_and_are_fenced) {
   EXPECT_EQ(watched.finish(), 0);
 }
 
+// A chunk of a space that is cleared by the calling thread: once, behind its last kernel.
+TEST_P(Kernels, of_a_space_are_fenced_once) {
+  Watched watched({"HPZ_KERNEL=" + id()}, {"space=5001", "space=150001"});
+  for (const char *const length : {"5001", "150001"}) {
+    SCOPED_TRACE(length);
+    const Call call = watched.next_call();
+    EXPECT_EQ(call.kernels, std::set<std::string>{id()});
+    EXPECT_LE(call.fences, 1U) << "fenced more than once";
+    if ((GetParam().flags & HPZ_KERNEL_NEEDS_FENCE) != 0) {
+      EXPECT_EQ(call.fences_behind_kernels, 1U) << "not fenced before the return";
+    }
+  }
+  EXPECT_EQ(watched.finish(), 0);
+}
+
 std::string name_of(const testing::TestParamInfo<hpz_kernel_info> &parameter) {
   return parameter.param.id;
 }
@@ -236,6 +256,16 @@ TEST(Instructions, the_plan_is_followed) {
     EXPECT_EQ(call.kernels, std::set<std::string>{kernel});
     expect_fenced(call, infos.at(kernel));
   }
+  EXPECT_EQ(watched.finish(), 0);
+}
+
+// A chunk is of less than 4 MiB here: there are several, each done when its stores are ordered.
+TEST(Instructions, each_chunk_of_a_space_is_fenced) {
+  Watched watched({}, {"space=4300000"});
+  const Call call = watched.next_call();
+  EXPECT_GE(call.fences, 2U);
+  EXPECT_EQ(call.fences_after_kernels, call.fences) << "a chunk was fenced more than once";
+  EXPECT_EQ(call.fences_behind_kernels, 1U);
   EXPECT_EQ(watched.finish(), 0);
 }
 
