@@ -130,13 +130,11 @@ TEST_F(Cpus, workers_are_pinned_to_a_node_and_leave_signals_alone) {
     const bool on_1 = CPU_ISSET(3, &cpus);
     EXPECT_NE(on_0, on_1);
     ++on[on_0 ? 0 : 1];
-    // A thread begins with all of them blocked.
-    uint64_t blocked = 0;
-    for (int i = 0; i < 500; ++i) {
-      blocked = blocked_by(worker);
-      if (blocked == kBlockedByWorkers) break;
+    // At the end of its start it names itself.
+    while (read_text("/proc/self/task/" + std::to_string(worker) + "/comm") != "hpzero\n") {
       usleep(10000);
     }
+    const uint64_t blocked = blocked_by(worker);
     EXPECT_EQ(blocked, kBlockedByWorkers) << std::hex << blocked;
   }
   EXPECT_EQ(on[0], 2U);

@@ -3,9 +3,11 @@
  * What job_syscalls.py traces: a team and all verbs, each between marks that strace shows as calls
  * of access with a name. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hpzero/hpzero.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -94,6 +96,28 @@ static void run_on_huge_pages(const char *name, verb *call, struct hpz_team *tea
   munmap(memory, kBytes);
 }
 
+/* They name themselves at the end of their start. */
+static void wait_for_workers(int count) {
+  for (;;) {
+    int found = 0;
+    DIR *const threads = opendir("/proc/self/task");
+    const struct dirent *thread;
+    if (threads == NULL) exit(7);
+    while ((thread = readdir(threads)) != NULL) {
+      char path[300], name[16] = "";
+      FILE *file;
+      snprintf(path, sizeof path, "/proc/self/task/%s/comm", thread->d_name);
+      file = fopen(path, "re");
+      if (file == NULL) continue;
+      found += fgets(name, sizeof name, file) != NULL && strcmp(name, "hpzero\n") == 0;
+      fclose(file);
+    }
+    closedir(threads);
+    if (found == count) return;
+    usleep(1000);
+  }
+}
+
 int main(void) {
   static const struct {
     const char *mark;
@@ -111,7 +135,7 @@ int main(void) {
   mark("/mark/hpz_team_create");
   if (hpz_team_create(&options, &teams[0]) != 0) return 1;
   mark("/mark/none");
-  usleep(50000);            /* the workers have gone to sleep */
+  wait_for_workers(2);
   for (i = 0; i < 2; ++i) { /* by the team, and by the calling thread alone */
     memory = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return 1;

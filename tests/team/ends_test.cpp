@@ -23,6 +23,7 @@
 
 #include "tests/support/sandbox.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 #include "tests/team/work.h"
@@ -43,30 +44,11 @@ uint64_t now_ms() {
   return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
 }
 
-size_t threads_now() {
-  size_t count = 0;
-  FILE *const status = fopen("/proc/self/status", "re");
-  if (status == nullptr) return 0;
-  char line[256];
-  while (fgets(line, sizeof line, status) != nullptr) {
-    if (sscanf(line, "Threads: %zu", &count) == 1) break;
-  }
-  fclose(status);
-  return count;
-}
-
-// Whether so many are left, or fewer: one that is joined may be a moment in the kernel yet.
-bool are_left(size_t threads) {
-  for (int i = 0; i < 100 && threads_now() > threads; ++i) usleep(1000);
-  return threads_now() <= threads;
-}
-
 // Before any team. ThreadSanitizer adds one of its own to the first that is started.
 size_t threads_without_team() {
-  const size_t first = threads_now();
+  const size_t first = threads_of_process().size();
   std::thread([] {}).join();
-  are_left(first);
-  return threads_now();
+  return threads_left(first);
 }
 
 // --- Destroy -------------------------------------------------------------------------------------
@@ -140,7 +122,7 @@ TEST(Ends, destroy_while_a_job_is_planned) {
     in_the_middle += extents.are_read() && !has_ended;
     hpz_team_destroy(team);
     // The caller is one thread; those of the team are gone.
-    EXPECT_TRUE(are_left(before + 1)) << threads_now() << ", not " << before + 1;
+    EXPECT_LE(threads_left(before + 1), before + 1);
     caller.join();
     ASSERT_TRUE(result == 0 || result == -ECANCELED) << result;
     cancelled += result == -ECANCELED;
@@ -179,7 +161,7 @@ TEST(Ends, destroy_from_the_callback_of_any_job) {
       const int result = ground.zero(team, &options);
       EXPECT_TRUE(result == 0 || result == -ECANCELED) << result;
       EXPECT_EQ(to_destroy, nullptr) << "no call of progress";
-      EXPECT_TRUE(are_left(before)) << job.bytes << ": gone when the job's call returns";
+      EXPECT_LE(threads_left(before), before) << job.bytes << ": not gone when the call returns";
     }
   }
 }
@@ -188,17 +170,25 @@ TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
   const Watchdog watchdog;
   const Work ground(512 * 1024);  // too small for the workers
   hpz_team *const team = new_team(1);
-  std::atomic<bool> runs{false};
+  struct User {
+    std::atomic<bool> runs{false};
+    std::atomic<pid_t> destroyer{0};
+  } user;
   std::thread destroyer([&] {
-    while (!runs) std::this_thread::yield();
+    while (!user.runs) std::this_thread::yield();
+    user.destroyer = static_cast<pid_t>(syscall(SYS_gettid));
     hpz_team_destroy(team);
   });
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.chunk_bytes = 4096;
-  options.user = &runs;
-  options.progress = [](void *user, uint64_t, uint64_t) {
-    static_cast<std::atomic<bool> *>(user)->store(true);
-    usleep(10'000);  // 128 chunks: the destroyer has more than a second
+  options.user = &user;
+  options.progress = [](void *argument, uint64_t, uint64_t) {
+    auto &self = *static_cast<User *>(argument);
+    self.runs = true;
+    // It sleeps once it has told the job, or is about to and waits for a lock: the 128 chunks have
+    // more than a second for that.
+    while (self.destroyer == 0 || status_of(self.destroyer, "State")[0] != 'S') usleep(1000);
+    usleep(10'000);
     return 0;
   };
   EXPECT_EQ(ground.zero(team, &options), -ECANCELED);
@@ -251,7 +241,8 @@ class LongWork {
   hpz_space *space_ = nullptr;
 };
 
-// Tells how many ms it took from the flag to the return.
+// Tells how many ms it took from the flag to the return; UINT64_MAX: the work was not long enough
+// for this machine, as busy as it is, so that nothing is known.
 void cancel_behind_long_work(bool before, uint64_t &took_ms) {
   const Work ground(8 * kMiB);
   const LongWork work((quick() ? 1024 : 4096) * kMiB);  // fresh: its page faults take the time
@@ -273,12 +264,15 @@ void cancel_behind_long_work(bool before, uint64_t &took_ms) {
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.cancel = reinterpret_cast<const uint32_t *>(&cancel);
   options.chunk_bytes = kMiB;
-  EXPECT_EQ(ground.zero(team.get(), &options), -ECANCELED);
+  const int result = ground.zero(team.get(), &options);
   const uint64_t returned_at = now_ms();
-  EXPECT_FALSE(has_ended) << "the other job goes on";
+  const bool has_waited = !has_ended;  // for the worker, all the time
   canceller.join();
-  took_ms = returned_at - set_at;
   other.join();
+  took_ms = has_waited ? returned_at - set_at : UINT64_MAX;
+  if (has_waited) {
+    EXPECT_EQ(result, -ECANCELED);
+  }
 }
 
 // A job that waits behind another caller's is cancelled where it waits, and soon: the best of three
@@ -288,10 +282,11 @@ TEST(Ends, cancel_of_a_job_that_waits) {
   const uint64_t bound_ms = quick() ? 1000 : 100;
   for (const bool before : {true, false}) {
     uint64_t best_ms = UINT64_MAX;
-    for (int i = 0; i < 3 && best_ms > bound_ms && !HasFailure(); ++i) {
+    for (int known = 0; known < 3 && best_ms > bound_ms && !HasFailure();) {
       uint64_t took_ms = UINT64_MAX;
       cancel_behind_long_work(before, took_ms);
       best_ms = std::min(best_ms, took_ms);
+      known += took_ms != UINT64_MAX;
     }
     EXPECT_LE(best_ms, bound_ms) << "ms; before: " << before;
   }
@@ -346,11 +341,11 @@ TEST(Ends, child_with_the_same_number_has_no_team) {
       hpz_team_destroy(team);
       _exit(failed);
     }
-    const int failed = wait_or_kill(second, 20);
+    const int failed = wait_or_kill(second, 60);
     if (failed == 0 && ground.zero(team, nullptr) != 0) _exit(103);
     _exit(failed < 0 ? 104 : failed);
   }
-  EXPECT_EQ(wait_or_kill(first, 40), 0) << "104: it hung or died by a signal";
+  EXPECT_EQ(wait_or_kill(first, 90), 0) << "104: it hung or died by a signal";
 }
 
 // The child's copy of the call has no workers to wait for. One on the calling thread has all that
@@ -383,7 +378,7 @@ TEST(Ends, fork_in_a_callback) {
     }
     EXPECT_EQ(result, 0) << "of the parent";
     ASSERT_GT(child, 0);
-    EXPECT_EQ(wait_or_kill(child, 20), 0) << job.bytes << ": -9 is a hang";
+    EXPECT_EQ(wait_or_kill(child, 60), 0) << job.bytes << ": -9 is a hang";
     hpz_team_destroy(team);
   }
 }

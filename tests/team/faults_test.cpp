@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 #include "tests/team/work.h"
 
@@ -164,13 +165,13 @@ TEST_P(Faults, field_D13_of_the_host_are_its_own) {
       t_has_way_out = 0;
     }
   });
+  const Watchdog watchdog;
   while (g_seen == 0) std::this_thread::yield();  // they come all through the jobs
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(hpz_space_zero(memory.space(), team(), nullptr, 0, nullptr, nullptr), 0);
   }
   stop = true;
   host.join();
-  EXPECT_GT(g_seen, 0);
   EXPECT_EQ(g_claimed, 0);
 }
 

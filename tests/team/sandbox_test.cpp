@@ -21,6 +21,7 @@
 #include "tests/support/program.h"
 #include "tests/support/sandbox.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/threads.h"
 
 namespace hpz::test {
 namespace {
@@ -212,7 +213,7 @@ TEST(Sandbox, field_F15_killed_for_all_but_the_listed_calls) {
         if (map == MAP_FAILED || hpz_space_direct(&range, 1, nullptr, &space) != 0) _exit(2);
         if (verb.verb != hpz_space_populate) memset(map, 1, kBytes);
         hpz_init(nullptr);  // as its documentation wants before a sandbox closes
-        usleep(50'000);     // the workers have started
+        if (has_team) wait_for_workers(2);
         try {
           allow_only(allowed);
         } catch (const std::runtime_error &) {

@@ -2,7 +2,6 @@
 //
 // The team through its public header: workers, callers, ends. What it does to memory is tested in
 // tests/space; here a space is only what makes a job.
-#include <dirent.h>
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 #include "tests/team/work.h"
@@ -46,55 +46,6 @@ hpz_team_info info_of(const TeamPointer &team) {
   hpz_team_info info = HPZ_TEAM_INFO_INIT;
   EXPECT_EQ(hpz_team_info_get(team.get(), &info), 0);
   return info;
-}
-
-std::vector<pid_t> threads_of_process() {
-  std::vector<pid_t> threads;
-  DIR *const folder = opendir("/proc/self/task");
-  while (const dirent *const entry = readdir(folder)) {
-    if (entry->d_name[0] != '.') threads.push_back(atoi(entry->d_name));
-  }
-  closedir(folder);
-  return threads;
-}
-
-// A field of /proc/self/task/N/status. By stdio: what an uninstrumented std::ifstream reads is
-// uninitialised to MemorySanitizer.
-std::string status_of(pid_t thread, const std::string &field) {
-  char path[64], line[256];
-  std::string value;
-  snprintf(path, sizeof path, "/proc/self/task/%d/status", thread);
-  FILE *const status = fopen(path, "re");
-  if (status == nullptr) return "";  // gone meanwhile
-  while (fgets(line, sizeof line, status) != nullptr) {
-    if (strncmp(line, field.c_str(), field.size()) != 0 || line[field.size()] != ':') continue;
-    const char *const begin = line + field.size() + 1;
-    const char *const from = begin + strspn(begin, " \t");
-    value.assign(from, strcspn(from, "\n"));
-    break;
-  }
-  fclose(status);
-  return value;
-}
-
-std::vector<pid_t> workers() {
-  std::vector<pid_t> out;
-  for (const pid_t thread : threads_of_process()) {
-    if (status_of(thread, "Name") == "hpzero") out.push_back(thread);
-  }
-  return out;
-}
-
-// Names are set by the workers themselves, once they run.
-std::vector<pid_t> wait_for_workers(size_t count) {
-  for (int i = 0; i < 2000 && workers().size() != count; ++i) usleep(1000);
-  return workers();
-}
-
-// Workers that were waited for may be a moment in the kernel yet, in an emulator a longer one.
-size_t workers_left() {
-  for (int i = 0; i < 100 && !workers().empty(); ++i) usleep(1000);
-  return workers().size();
 }
 
 TEST(Team, bad_arguments) {
@@ -156,6 +107,7 @@ TEST(Team, shorter_info) {
 
 // Row F1: workers stay inside the caller's affinity; row F25: the host's signals are not theirs.
 TEST(Workers, field_F1_F25_pinned_inside_and_deaf) {
+  const Watchdog watchdog;
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   unsigned last = 0;
@@ -189,6 +141,7 @@ TEST(Workers, field_F1_F25_pinned_inside_and_deaf) {
 }
 
 TEST(Workers, of_listed_cpus) {
+  const Watchdog watchdog;
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
@@ -302,6 +255,7 @@ TEST(Jobs, of_one_thread_end) {
 }
 
 TEST(Jobs, remember_the_knee) {
+  const Watchdog watchdog;
   // Both on one CPU, and so on one node: a node with one worker has nothing to climb.
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
@@ -312,7 +266,7 @@ TEST(Jobs, remember_the_knee) {
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
   options.chunk_bytes = kMiB;
   uint32_t knee = 0;
-  for (int i = 0; i < 50 && knee == 0; ++i) {
+  while (knee == 0) {
     ASSERT_EQ(work.zero(team.get(), &options), 0);
     const hpz_team_info info = info_of(team);
     for (uint32_t node = 0; node < info.nodes && node < 64; ++node) {
@@ -320,7 +274,6 @@ TEST(Jobs, remember_the_knee) {
       EXPECT_EQ(info.node[node].knee[HPZ_VERB_POPULATE], 0u) << "never measured";
     }
   }
-  EXPECT_GE(knee, 1u);
   EXPECT_LE(knee, 2u);
 }
 
@@ -376,7 +329,7 @@ TEST(Fork, field_F23_child_has_no_team) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    alarm(20);
+    alarm(60);
     hpz_team_info info = HPZ_TEAM_INFO_INIT;
     int failed = 0;
     failed |= work.zero(team.get()) != -ECHILD ? 1 : 0;
@@ -408,7 +361,7 @@ void end_in_mid_job(void (*end)(int)) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      alarm(20);
+      alarm(60);
       hpz_team *team = nullptr;
       if (hpz_team_create(nullptr, &team) != 0) _exit(1);
       static Work *work = new Work(64 * kMiB);

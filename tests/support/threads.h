@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The threads of this process, as the kernel lists them. Who waits here waits without end: for
+// tests with a Watchdog.
+#ifndef HPZERO_TESTS_SUPPORT_THREADS_H
+#define HPZERO_TESTS_SUPPORT_THREADS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace hpz::test {
+
+// Not those that have ended: one that was joined may be in the kernel for a moment yet.
+std::vector<pid_t> threads_of_process();
+
+// A field of /proc/self/task/N/status; "": the thread is gone.
+std::string status_of(pid_t thread, const std::string &field);
+
+// Those of teams. They name themselves at the end of their start.
+std::vector<pid_t> workers();
+std::vector<pid_t> wait_for_workers(size_t count);
+
+// How many there are, where at most so many are expected. An emulator says that a thread has ended
+// before it does: there it is waited for.
+size_t threads_left(size_t most);
+size_t workers_left();
+
+}  // namespace hpz::test
+
+#endif
