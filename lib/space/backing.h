@@ -24,10 +24,15 @@ struct BackingOps {
   void (*unmap)(void *self, uint64_t position, uint64_t bytes, char *at) noexcept;
   // Clears any bytes without a mapping, if this space does such things: done_bytes (which comes in
   // as 0) of the beginning, also with an error; without one the rest is mapped and cleared. For
-  // zero, reset, and the edges that release leaves. Counts as skipped_bytes. Null: nothing is.
+  // zero, reset, and the edges that release leaves; cut at page boundaries, so that a call is for
+  // whole pages or for a part of one: a file system takes the former only. Counts as skipped_bytes.
+  // Null: nothing is.
   int (*clear)(void *self, uint64_t position, uint64_t bytes, uint64_t *done_bytes) noexcept;
   // Makes the whole pages resident. Null: mapped and touched.
   int (*populate)(void *self, uint64_t position, uint64_t bytes) noexcept;
+  // Whether there is a release here: 0, or why not; once, before anything is done, edges included.
+  // Null: there is, if the next one is not null.
+  int (*begin_release)(void *self) noexcept;
   // Gives whole pages back: they read zero afterwards. Null: -EOPNOTSUPP, before anything is done.
   int (*release)(void *self, uint64_t position, uint64_t bytes) noexcept;
   // The first run at or behind position, and before end, that may hold something else than zero; it
@@ -47,8 +52,9 @@ struct Backing {
   uint64_t window_bytes = 0;  // mapped in one call, a multiple of page_bytes
   uint32_t most_windows = 1;  // that a thread may have at a time
   bool zero_skips = false;    // zero, too, leaves alone what find_used does not find
-  // What reset and release clear through a mapping is touched first, for a store to it may be a
-  // signal: a shortage, the end of the file.
+  // What zero, reset and release clear through a mapping is touched first, for a store to it may be
+  // a signal: a shortage, the end of the file. -EFAULT of the touch where check finds the bytes to
+  // be there is a shortage, -ENOMEM.
   bool is_touched_first = false;
   char *lasting = nullptr;    // where the page of offset 0 is mapped, and all that follow
   uint64_t end = UINT64_MAX;  // no page reaches beyond this position, though it be shorter for it
