@@ -17,7 +17,8 @@
  *    adjacent and overlapping ones are merged. Exactly these bytes are meant.
  *  - team NULL: the calling thread alone. options NULL: defaults. report NULL: none wanted.
  *    Options and reports begin with their INIT macro: a report's size says how much is written (at
- *    most 4 KiB, else -EINVAL). It is left as it was when the result is -EINVAL or -ECHILD.
+ *    most 4 KiB, else -EINVAL). It is left as it was when the result is -EINVAL or -ECHILD, unless
+ *    a custom space's callback said so.
  *  - The job is cut into chunks at page boundaries; a chunk is done when its stores are fenced.
  *    Chunks are worked on by the team's threads of the node that owns the memory, by those of
  *    others when these have nothing left to do.
@@ -45,8 +46,8 @@
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
  *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
- *    and whatever else madvise says of the memory. (Before Linux 5.14 populate and reset cannot
- *    tell poison from shortage.)
+ *    and whatever else madvise says of the memory, or a callback of a custom space. (Before Linux
+ *    5.14 populate and reset cannot tell poison from shortage.)
  *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
  *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
  *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
@@ -92,15 +93,18 @@ struct hpz_extent {
 
 /* Any field but size that is 0 means its default. Since 0.1.0. */
 struct hpz_space_options {
-  size_t size;         /* of this struct, filled by HPZ_SPACE_OPTIONS_INIT */
-  uint32_t flags;      /* none yet: 0 */
-  uint32_t reserved;   /* 0 */
-  uint64_t page_bytes; /* page size of the mappings, a power of two of at least 4096, for chunk
+  size_t size;           /* of this struct, filled by HPZ_SPACE_OPTIONS_INIT */
+  uint32_t flags;        /* HPZ_SPACE_*, hpz_space_direct: 0 */
+  uint32_t reserved;     /* 0 */
+  uint64_t page_bytes;   /* page size of the mappings, a power of two of at least 4096, for chunk
                           boundaries alone: a wrong one costs speed, never bytes. 0: found out */
+  uint64_t window_bytes; /* hpz_space_file: map at most so much at a time for each thread, rounded
+                            up to the file's pages. 0: all of it, once, if the address space allows,
+                            else 64 MiB at a time. hpz_space_direct: 0 */
 };
 
 #define HPZ_SPACE_OPTIONS_INIT \
-  { sizeof(struct hpz_space_options), 0, 0, 0 }
+  { sizeof(struct hpz_space_options), 0, 0, 0, 0 }
 
 /* Fill it by HPZ_JOB_OPTIONS_INIT, for node has another default than 0. Since 0.1.0. */
 struct hpz_job_options {
@@ -169,6 +173,61 @@ struct hpz_job_report {
  * their top byte; -ENOMEM. Since 0.1.0. */
 HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
                              const struct hpz_space_options *options,
+                             struct hpz_space **out) HPZ_NOEXCEPT;
+
+/* hpz_space_ops.flags: one call of map may be for several pages. Since 0.1.0. */
+#define HPZ_SPACE_OPS_CONTIGUOUS UINT32_C(0x1)
+
+/* How the memory of a custom space is reached: a kernel port's kmap_local, an IOMMU window, another
+ * address space. Fill it by HPZ_SPACE_OPS_INIT.
+ *  - Offsets and lengths are bytes and multiples of page_bytes; the last page ends where the space
+ *    does, if that is in the middle of it.
+ *  - Callbacks return 0 or a negative errno value, which ends the job with that result; another
+ *    number is -EIO. The first bad offset is then that of the first byte that the call was for (of
+ *    the job's, which may begin behind the call's offset), and what that call did is not counted.
+ *  - Several threads of a team call them at once, and the calling thread does. They may use the
+ *    library on other memory, without a team, must return (neither longjmp nor an exception), and a
+ *    fault of their own is never claimed by hpz_fault_claim.
+ *  - No two threads of a job have the same page at the same time. Since 0.1.0. */
+struct hpz_space_ops {
+  size_t size;           /* of this struct, filled by HPZ_SPACE_OPS_INIT */
+  uint64_t len;          /* of the space, bytes */
+  uint64_t page_bytes;   /* a power of two of at least 4096; 0: 4096 */
+  uint64_t window_bytes; /* HPZ_SPACE_OPS_CONTIGUOUS: at most so much in one call of map, a multiple
+                            of page_bytes; 0: 64 MiB, or one page if that is more. (Nor more than
+                            a chunk of the job.) Otherwise 0: one page */
+  uint32_t flags;        /* HPZ_SPACE_OPS_* */
+  uint32_t most_maps;    /* that a thread may hold at a time; no more than 64 are ever used; 0: 1 */
+  /* Required: makes [offset, offset + len) addressable at *out, a multiple of 4096, for the calling
+   * thread, to be read and written; it is also the one that unmaps it. Where it holds several it
+   * maps them in the order of their offsets, clears them as a batch, and unmaps the last one first.
+   * All that is mapped is unmapped, whatever happens, but for a call that failed; what is no such
+   * address (NULL) is unmapped and ends the job with -EFAULT. A fault there, of zero, reset or
+   * release, is a signal, which hpz_fault_claim makes the job's error. */
+  int (*map)(void *context, uint64_t offset, uint64_t len, void **out);
+  void (*unmap)(void *context, uint64_t offset, uint64_t len, void *at);
+  /* Makes whole pages resident. NULL: populate maps them and touches them by system calls. */
+  int (*populate)(void *context, uint64_t offset, uint64_t len);
+  /* Gives whole pages back: they read zero afterwards. NULL: release is -EOPNOTSUPP. */
+  int (*release)(void *context, uint64_t offset, uint64_t len);
+  /* The first run of bytes at or behind offset, and before end, that may hold something else than
+   * zero; it may begin before offset and reach beyond end. None: both are end, as they
+   * are before the call. An answer that makes no sense (a run of no bytes, or behind its end) ends
+   * the job with -EPROTO. NULL: reset clears all, and says HPZ_JOB_NO_PROOF. */
+  int (*find_used)(void *context, uint64_t offset, uint64_t end, uint64_t *used_begin,
+                   uint64_t *used_end);
+};
+
+#define HPZ_SPACE_OPS_INIT \
+  { sizeof(struct hpz_space_ops), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+
+/* A space of memory that the caller reaches by callbacks. The struct is copied, context is handed
+ * to each call. Where the memory lies nobody knows: any thread of a team works on any part of it,
+ * and touch_next is no matter.
+ *
+ * Result: 0; -EINVAL: ops NULL, a size or flag that this version does not know, map or unmap NULL,
+ * len 0 or above 2^63, page_bytes or window_bytes as they must not be; -ENOMEM. Since 0.1.0. */
+HPZ_API int hpz_space_custom(const struct hpz_space_ops *ops, void *context,
                              struct hpz_space **out) HPZ_NOEXCEPT;
 
 /* Frees the space; the memory is untouched. NULL does nothing. No verb may be at work on it. Since

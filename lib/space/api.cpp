@@ -9,6 +9,7 @@
 
 #include "lib/plan/options.h"
 #include "lib/space/handle.h"
+#include "lib/space/pages.h"
 #include "lib/space/space.h"
 #include "lib/team/clock.h"
 #include "lib/team/handle.h"
@@ -17,9 +18,11 @@ using namespace hpz;
 
 namespace {
 
-bool is_page_size(uint64_t bytes) noexcept {
-  constexpr uint64_t kSmallest = 4096, kLargest = uint64_t{1} << 40;
-  return bytes >= kSmallest && bytes <= kLargest && (bytes & (bytes - 1)) == 0;
+// The arguments are wrong, or it is another process's team: the caller's report
+// stays as it was. A backing that fails in this way fails like any other.
+bool is_refusal(const hpz_job_report &report) noexcept {
+  return (report.error == -EINVAL || report.error == -ECHILD) &&
+         report.first_bad_offset == UINT64_MAX;
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ int hpz::call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_
   const int error = verb(call, own);
   own.error = error;
   if (own.wall_ns == 0) own.wall_ns = monotonic_ns() - started_ns;  // refused before it began
-  if (report != nullptr && error != -EINVAL && error != -ECHILD) write_info(report, own);
+  if (report != nullptr && !is_refusal(own)) write_info(report, own);
   return error;
 }
 
@@ -53,7 +56,7 @@ int hpz_space_direct(const struct hpz_range *ranges, size_t count,
   if (out == nullptr) return -EINVAL;
   hpz_space_options known = HPZ_SPACE_OPTIONS_INIT;
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
-  if (known.flags != 0 || known.reserved != 0) return -EINVAL;
+  if (known.flags != 0 || known.reserved != 0 || known.window_bytes != 0) return -EINVAL;
   if (known.page_bytes != 0 && !is_page_size(known.page_bytes)) return -EINVAL;
   // What some CPUs let a program keep in the top byte of a pointer (arm64), no system call accepts.
   for (size_t i = 0; i < count && ranges != nullptr; ++i) {
@@ -74,6 +77,10 @@ int hpz_space_direct(const struct hpz_range *ranges, size_t count,
 
 void hpz_space_destroy(struct hpz_space *space) noexcept {
   if (space == nullptr) return;
+  const Backing &backing = space->space.backing;
+  if (backing.ops != nullptr && backing.ops->destroy != nullptr) {
+    backing.ops->destroy(backing.self);
+  }
   space->~hpz_space();
   free(space);
 }

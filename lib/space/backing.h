@@ -17,9 +17,9 @@ struct BackingOps {
   // between its first byte and its last one. An error: nothing is done to the chunk, and bad_at,
   // which comes in as position, is the first position that is not there. Null: it always is.
   int (*check)(void *self, uint64_t position, uint64_t bytes, uint64_t *bad_at) noexcept;
-  // Makes whole pages addressable for the calling thread: at most Backing::window_bytes. Unmapped by
-  // the same thread, the last one first. Not called where Backing::lasting is set. Null, and nothing
-  // lasting: what clear leaves is -EOPNOTSUPP.
+  // Makes whole pages addressable for the calling thread: at most Backing::window_bytes. Unmapped
+  // by the same thread, the last one first. Not called where Backing::lasting is set. Null, and
+  // nothing lasting: what clear leaves is -EOPNOTSUPP.
   int (*map)(void *self, uint64_t position, uint64_t bytes, char **at) noexcept;
   void (*unmap)(void *self, uint64_t position, uint64_t bytes, char *at) noexcept;
   // Clears any bytes without a mapping, if this space does such things: done_bytes (which comes in

@@ -9,11 +9,24 @@
 #include "lib/space/verb_job.h"
 
 namespace hpz {
+namespace {
+
+// The node whose threads are to touch what lies under this policy.
+int32_t toucher_of(const MemoryPolicy &policy, int32_t here) noexcept {
+  const bool is_here = policy.is_default() || policy.has(here) || policy.first_node() == kNoNode;
+  return is_here ? here : policy.first_node();
+}
+
+}  // namespace
 
 int VerbJob::locate() noexcept {
   const int error = find_nodes();
   // Where there is one node, nothing is asked any more.
   if (error != 0 || !has_many_nodes_) return error;
+  if (!call_.space.has_addresses()) {
+    place_unseen(current_node());
+    return 0;
+  }
   if (!nodes_.resize(chunks_.size())) return -ENOMEM;
   const int32_t here = current_node();
   for (size_t i = 0; i < chunks_.size(); ++i) place(i, here);
@@ -84,8 +97,22 @@ void VerbJob::place_absent(size_t index, int32_t here) noexcept {
   const bool has_own = read_mapping_policy(at, mapping) == 0 && !mapping.is_default();
   const MemoryPolicy &policy = has_own ? mapping : own_;
   task.bound = !policy.is_interleaved();
-  const bool is_here = policy.is_default() || policy.has(here) || policy.first_node() == kNoNode;
-  task.node = index_of_node(is_here ? here : policy.first_node());
+  task.node = index_of_node(toucher_of(policy, here));
+}
+
+// Memory of which nobody knows where it lies. What of it is not there yet is placed as if the
+// calling thread had touched it.
+void VerbJob::place_unseen(int32_t here) noexcept {
+  has_policy_ = true;
+  choose_policy(here);
+  const int32_t wanted = wanted_node();
+  const uint32_t its_node = index_of_node(wanted != kNoNode ? wanted : toucher_of(own_, here));
+  const bool is_bound = verb_ == HPZ_VERB_POPULATE && (wanted != kNoNode || !own_.is_interleaved());
+  const size_t nodes = call_.team != nullptr ? call_.team->placement().nodes.size() : 1;
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    tasks_[i].bound = is_bound;
+    tasks_[i].node = is_bound ? its_node : static_cast<uint32_t>(i * nodes / tasks_.size());
+  }
 }
 
 // Of the threads that work on a job with absent pages.
@@ -153,6 +180,10 @@ void VerbJob::count_locality(size_t index, uint64_t bytes) noexcept {
   if (bytes == 0) return;
   if (!has_many_nodes_) {
     local_.fetch_add(bytes, std::memory_order_relaxed);
+    return;
+  }
+  if (nodes_.empty()) {  // nobody knows
+    add_flag(HPZ_JOB_NO_PLACEMENT);
     return;
   }
   ChunkNodes &nodes = nodes_[index];  // this task's alone

@@ -3,6 +3,7 @@
 // The verb populate: the kernel clears, while it faults in.
 #include <errno.h>
 
+#include "lib/space/backed.h"
 #include "lib/space/space.h"
 #include "lib/space/touch.h"
 #include "lib/space/verb_job.h"
@@ -29,6 +30,7 @@ TaskOutcome populate_chunk(void *context, size_t index) noexcept {
 }  // namespace
 
 int populate_space(const VerbCall &call, hpz_job_report &report) noexcept {
+  if (call.space.backing.ops != nullptr) return populate_backed(call, report);
   VerbJob job(call, HPZ_VERB_POPULATE);
   int error = job.find_pieces();
   if (error != 0) return error;

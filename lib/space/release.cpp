@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "lib/space/backed.h"
 #include "lib/space/clear_parts.h"
 #include "lib/space/pages.h"
 #include "lib/space/piece_mappings.h"
@@ -128,6 +129,7 @@ TaskOutcome release_chunk(void *context, size_t index) noexcept {
 }  // namespace
 
 int release_space(const VerbCall &call, hpz_job_report &report) noexcept {
+  if (call.space.backing.ops != nullptr) return release_backed(call, report);
   VerbJob job(call, HPZ_VERB_RELEASE);
   Releasing releasing = {&job, settled_plan(), {}};
   if (releasing.plan == nullptr) return -ENOMEM;

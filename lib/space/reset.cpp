@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/space/backed.h"
 #include "lib/space/clear_parts.h"
 #include "lib/space/pages.h"
 #include "lib/space/piece_mappings.h"
@@ -124,6 +125,7 @@ TaskOutcome reset_chunk(void *context, size_t index) noexcept {
 }  // namespace
 
 int reset_space(const VerbCall &call, hpz_job_report &report) noexcept {
+  if (call.space.backing.ops != nullptr) return reset_backed(call, report);
   VerbJob job(call, HPZ_VERB_RESET);
   Resetting resetting = {&job, settled_plan(), {}, {}};
   if (resetting.plan == nullptr) return -ENOMEM;

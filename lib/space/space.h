@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/space/backing.h"
 #include "lib/space/pieces.h"
 #include "lib/team/team.h"
 
@@ -16,6 +17,13 @@ namespace hpz {
 struct Space {
   RangeList ranges;
   uint64_t page_bytes = 0;  // 0: to be found out
+  Backing backing;          // none: the ranges are all there is
+
+  // Whether the ranges are memory. Else they are positions of the backing, which tell where its
+  // pages begin and nothing more: no such address is ever used.
+  bool has_addresses() const noexcept {
+    return backing.ops == nullptr || backing.lasting != nullptr;
+  }
 };
 
 // Who is told, by the threads that work on a job, of what the verb's promise holds from then on: by

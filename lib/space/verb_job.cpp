@@ -42,7 +42,7 @@ int VerbJob::split_touch_window() noexcept {
   // Fits a first-level cache beside what else is in use there.
   constexpr uintptr_t kPage = 4096, kWindowBytes = 32 * 1024;
   const auto wanted = reinterpret_cast<uintptr_t>(call_.options.touch_next);
-  if (wanted == 0) return 0;
+  if (wanted == 0 || !call_.space.has_addresses()) return 0;
   for (const Piece &piece : pieces_) {
     const uintptr_t skip = wanted - reinterpret_cast<uintptr_t>(piece.at);
     if (skip >= piece.bytes) continue;
@@ -82,6 +82,24 @@ uint64_t VerbJob::offset_of(size_t index, const char *at) const noexcept {
     return skip >= bytes;
   });
   return found;
+}
+
+uint64_t VerbJob::wanted_from(size_t index, uint64_t offset) const noexcept {
+  uint64_t found = kNoOffset;
+  for_each_part(pieces_, chunks_[index], [&](const char *, uint64_t bytes, uint64_t begin) {
+    found = std::max(begin, offset);
+    return begin + bytes <= offset;
+  });
+  return found;
+}
+
+uint64_t VerbJob::bytes_before(size_t index, uint64_t offset) const noexcept {
+  uint64_t before = 0;
+  for_each_part(pieces_, chunks_[index], [&](const char *, uint64_t bytes, uint64_t begin) {
+    if (begin < offset) before += std::min(bytes, offset - begin);
+    return begin < offset;
+  });
+  return before;
 }
 
 // Two threads at one transparent huge page would hinder each other while it is faulted in.

@@ -58,6 +58,10 @@ class VerbJob {
   const Chunk &chunk(size_t index) const noexcept { return chunks_[index]; }
   bool is_window(size_t index) const noexcept { return index == window_chunk_; }
   uint64_t offset_of(size_t index, const char *at) const noexcept;  // at: in that chunk
+  // The first of the chunk's bytes at or behind this offset, which is not behind all of them.
+  uint64_t wanted_from(size_t index, uint64_t offset) const noexcept;
+  // How many of the chunk's bytes lie before this offset.
+  uint64_t bytes_before(size_t index, uint64_t offset) const noexcept;
   // Which of the bytes were worked on by a CPU of their node.
   void count_locality(size_t index, uint64_t bytes) noexcept;
 
@@ -76,6 +80,7 @@ class VerbJob {
   void choose_policy(int32_t here) noexcept;
   void place(size_t index, int32_t here) noexcept;
   void place_absent(size_t index, int32_t here) noexcept;
+  void place_unseen(int32_t here) noexcept;
   static void enter_with_policy(void *job, Runner &runner) noexcept;
   static void leave_with_policy(void *job, Runner &runner) noexcept;
   static TaskOutcome run_task(void *job, size_t index) noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/space/backed.h"
 #include "lib/space/clear_parts.h"
 #include "lib/space/pages.h"
 #include "lib/space/space.h"
@@ -38,6 +39,7 @@ TaskOutcome zero_chunk(void *context, size_t index) noexcept {
 }  // namespace
 
 int zero_space(const VerbCall &call, hpz_job_report &report) noexcept {
+  if (call.space.backing.ops != nullptr) return zero_backed(call, report);
   VerbJob job(call, HPZ_VERB_ZERO);
   const Zeroing zeroing = {&job, settled_plan()};
   if (zeroing.plan == nullptr) return -ENOMEM;
