@@ -133,6 +133,18 @@ class space {
     handle_.reset(created);
   }
   space(void *base, size_t len) : space(std::vector<hpz_range>{{base, len}}) {}
+  // Of memory that callbacks reach.
+  space(const hpz_space_ops &ops, void *context) {
+    hpz_space *created = nullptr;
+    detail::check(hpz_space_custom(&ops, context, &created), "hpz_space_custom");
+    handle_.reset(created);
+  }
+  // Of a file; options NULL: defaults.
+  space(int fd, uint64_t offset, uint64_t len, const hpz_space_options *options = nullptr) {
+    hpz_space *created = nullptr;
+    detail::check(hpz_space_file(fd, offset, len, options, &created), "hpz_space_file");
+    handle_.reset(created);
+  }
   hpz_space *get() const noexcept { return handle_.get(); }
 
   // All of it, by the team, or without one by the calling thread.

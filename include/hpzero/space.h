@@ -106,6 +106,14 @@ struct hpz_space_options {
 #define HPZ_SPACE_OPTIONS_INIT \
   { sizeof(struct hpz_space_options), 0, 0, 0, 0 }
 
+/* hpz_space_options.flags of hpz_space_file: zero may release the file's blocks, by punching holes,
+ * instead of writing to them. Since 0.1.0. */
+#define HPZ_SPACE_PUNCH UINT32_C(0x1)
+
+/* hpz_space_options.flags of hpz_space_file: zero gives holes their blocks, by writing to them,
+ * where it else leaves them alone. Not together with HPZ_SPACE_PUNCH. Since 0.1.0. */
+#define HPZ_SPACE_ALLOCATE UINT32_C(0x2)
+
 /* Fill it by HPZ_JOB_OPTIONS_INIT, for node has another default than 0. Since 0.1.0. */
 struct hpz_job_options {
   size_t size;          /* of this struct, filled by HPZ_JOB_OPTIONS_INIT */
@@ -174,6 +182,45 @@ struct hpz_job_report {
 HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
                              const struct hpz_space_options *options,
                              struct hpz_space **out) HPZ_NOEXCEPT;
+
+/* A space of len bytes of a file from this offset on, of any alignment: memfd, hugetlbfs, tmpfs, a
+ * file system on a disk, a block device, DAX. The descriptor is duplicated; whoever else holds it,
+ * or maps the file, sees what the verbs do. The file keeps its size and the descriptor its offset
+ * whatever happens, and nothing outside of the range changes. (Destroying a space closes its
+ * descriptors; a process that closes any of a file's loses its fcntl(F_SETLK) locks of that file.)
+ *
+ * The file is mapped once, for as long as the space lasts, or by windows (window_bytes); pages are
+ * the file's own. Where it cannot be mapped, zero is written to it. The verbs:
+ *   zero      what the file has is cleared through the mapping, or without one: on ext4, xfs and
+ *             btrfs by FALLOC_FL_ZERO_RANGE, with HPZ_SPACE_PUNCH there, on tmpfs and hugetlbfs by
+ *             FALLOC_FL_PUNCH_HOLE. Holes stay holes, unless HPZ_SPACE_ALLOCATE. A shortage (of
+ *             memory, huge pages, blocks) is -ENOMEM or -ENOSPC here, not a signal
+ *   populate  blocks and pages, for holes too (where it cannot be mapped, blocks alone)
+ *   reset     as zero, and holes stay holes whatever the flags
+ *   release   whole pages by FALLOC_FL_PUNCH_HOLE; what an extent holds of a page in part is
+ *             cleared. -EOPNOTSUPP or -EPERM, before anything is done, where there is no such call
+ * Only whole pages are left to the file system, and what it says to have zeroed is looked at again:
+ * some kernels leave what is no whole huge page as it was; then it is cleared. What is a hole
+ * SEEK_HOLE tells, and it is believed on tmpfs, ext4, xfs and btrfs alone: hugetlbfs calls
+ * everything data, others may call data a hole. Asking it takes a description of the file of our
+ * own, opened through /proc when the space is made; without one every byte is written, and reset
+ * says HPZ_JOB_NO_PROOF.
+ *
+ * A file that is truncated meanwhile: -EFAULT where that is seen before a chunk (the file's end is
+ * the first bad offset), otherwise a fault like any other. Memory that a device has pinned (VFIO)
+ * must be neither released nor punched.
+ *
+ * System calls besides those above: fallocate fstat lseek madvise mmap munmap pread64 pwritev; when
+ * it is made also close fcntl fstatfs ioctl openat read.
+ *
+ * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
+ * wraps or ends beyond the end of the file; -EBADF: no such descriptor, or O_PATH; -EACCES: not
+ * open for reading and writing; -EPERM: open for appending, or sealed against writing; -EISDIR;
+ * -ESPIPE: a pipe or socket; -ENODEV: a device that cannot be mapped; -ENOMEM; -EMFILE. Since
+ * 0.1.0. */
+HPZ_API int hpz_space_file(int fd, uint64_t offset, uint64_t len,
+                           const struct hpz_space_options *options,
+                           struct hpz_space **out) HPZ_NOEXCEPT;
 
 /* hpz_space_ops.flags: one call of map may be for several pages. Since 0.1.0. */
 #define HPZ_SPACE_OPS_CONTIGUOUS UINT32_C(0x1)

@@ -2,8 +2,11 @@
 //
 // hpzero.hpp: teams and spaces as C++ objects.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <hpzero/hpzero.hpp>
 
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -33,6 +36,19 @@ TEST(Cxx, teams_and_spaces) {
   EXPECT_THROW(moved.zero_all(&two, &options), std::system_error);
   EXPECT_THROW(hpzero::team(1, "no cpus"), std::system_error);
   EXPECT_THROW(hpzero::space(nullptr, 1), std::system_error);
+}
+
+TEST(Cxx, spaces_of_files) {
+  const int fd = memfd_create("file", MFD_CLOEXEC);
+  ASSERT_EQ(pwrite(fd, "content", 7, 0), 7);
+  hpzero::space space(fd, 1, 6);
+  EXPECT_EQ(space.zero({{0, 2}}).done_bytes, 2u);
+  char content[7];
+  ASSERT_EQ(pread(fd, content, 7, 0), 7);
+  EXPECT_EQ(std::string(content, 7), std::string("c\0\0tent", 7));
+  EXPECT_THROW(hpzero::space(fd, 1, 7), std::system_error);
+  EXPECT_THROW(hpzero::space(-1, 0, 0), std::system_error);
+  close(fd);
 }
 
 }  // namespace
