@@ -36,9 +36,6 @@ bool BackedClearer::add_by_itself(uint64_t begin, uint64_t end) noexcept {
 }
 
 bool BackedClearer::add_mapped(uint64_t position, uint64_t bytes) noexcept {
-  if (bytes != 0 && backing_.lasting == nullptr && backing_.ops->map == nullptr) {
-    return fail(-EOPNOTSUPP, position);
-  }
   while (bytes != 0) {
     uint64_t held = bytes;
     if (hold(position, held)) {
@@ -87,7 +84,10 @@ bool BackedClearer::hold(uint64_t position, uint64_t &bytes) noexcept {
 
 bool BackedClearer::map(Window &window) noexcept {
   if (backing_.lasting != nullptr) return true;
-  stop_error_ = backing_.ops->map(backing_.self, window.position, window.bytes, &window.at);
+  const BackingOps &ops = *backing_.ops;
+  stop_error_ = ops.map == nullptr
+                    ? -EOPNOTSUPP
+                    : ops.map(backing_.self, window.position, window.bytes, &window.at);
   return stop_error_ == 0;
 }
 
