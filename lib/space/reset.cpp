@@ -114,11 +114,16 @@ TaskOutcome reset_chunk(void *context, size_t index) noexcept {
   for_each_part(job.pieces(), job.chunk(index),
                 [&](char *at, uint64_t bytes, uint64_t) { return chunk.part(at, bytes); });
   const ClearResult cleared = chunk.finish();
-  job.cleared.fetch_add(cleared.done_bytes, std::memory_order_relaxed);
-  job.skipped.fetch_add(chunk.skipped(), std::memory_order_relaxed);
-  if (cleared.done_bytes != 0) job.count_locality(index, cleared.done_bytes);
   TaskOutcome outcome = {cleared.done_bytes + chunk.skipped(), cleared.error, kNoOffset};
-  if (cleared.error != 0) outcome.bad_offset = job.offset_of(index, cleared.bad_at);
+  if (cleared.error != 0) {
+    // What was skipped while that part waited for others lies behind it, and is not told of as done
+    // for the part that is not.
+    outcome.bad_offset = job.offset_of(index, cleared.bad_at);
+    outcome.done_bytes = job.bytes_before(index, outcome.bad_offset);
+  }
+  job.cleared.fetch_add(cleared.done_bytes, std::memory_order_relaxed);
+  job.skipped.fetch_add(outcome.done_bytes - cleared.done_bytes, std::memory_order_relaxed);
+  if (cleared.done_bytes != 0) job.count_locality(index, cleared.done_bytes);
   return outcome;
 }
 

@@ -149,6 +149,31 @@ TEST_P(Faults, of_a_truncated_file) {
   munmap(map, 8 * kMiB);
 }
 
+// A page waits for others to be cleared with, and meanwhile what lies behind it is proven to read
+// zero: that is not done before the page is.
+TEST(FaultsOfReset, count_up_to_the_page) {
+  const HostHandlers handlers;
+  constexpr size_t kChunk = 2 * kMiB;
+  const Memory memory(3 * kChunk);
+  madvise(memory.begin(), memory.bytes(), MADV_NOHUGEPAGE);
+  const auto skip = (0 - reinterpret_cast<uintptr_t>(memory.begin())) & (kChunk - 1);
+  unsigned char *const begin = memory.begin() + skip;
+  unsigned char *const bad = begin + kChunk;
+  memset(bad, kPoison, 4096);
+  const SpacePointer space = make_space(begin, 2 * kChunk);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.chunk_bytes = kChunk;
+  options.user = bad;
+  options.progress = [](void *user, uint64_t, uint64_t) { return mprotect(user, 4096, PROT_READ); };
+  hpz_job_report report = HPZ_JOB_REPORT_INIT;
+  const int result = hpz_space_reset(space.get(), nullptr, nullptr, 0, &options, &report);
+  EXPECT_TRUE(result == -EFAULT || result == -EACCES)
+      << "by the store, or touched before: " << result;
+  EXPECT_EQ(report.first_bad_offset, kChunk);
+  EXPECT_EQ(report.done_bytes, kChunk);
+  EXPECT_EQ(report.cleared_bytes + report.skipped_bytes, report.done_bytes);
+}
+
 // Row D13: faults that are not the job's go to the host, in mid-job too.
 TEST_P(Faults, field_D13_of_the_host_are_its_own) {
   const HostHandlers handlers;
