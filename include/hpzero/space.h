@@ -210,8 +210,8 @@ HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
  * the first bad offset), otherwise a fault like any other. Memory that a device has pinned (VFIO)
  * must be neither released nor punched.
  *
- * System calls besides those above: fallocate fstat lseek madvise mmap munmap pread64 pwritev; when
- * it is made also close fcntl fstatfs ioctl openat read.
+ * System calls besides those above: fallocate fstat lseek madvise mincore mmap munmap pread64
+ * pwritev; when it is made also close fcntl fstatfs ioctl openat read.
  *
  * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
  * wraps or ends beyond the end of the file; -EBADF: no such descriptor, or O_PATH; -EACCES: not

@@ -73,9 +73,10 @@ int zero_backed(const VerbCall &call, hpz_job_report &report) noexcept {
   VerbJob job(call, HPZ_VERB_ZERO);
   const bool asks = backing.zero_skips && backing.ops->find_used != nullptr;
   Clearing clearing = {&job, nullptr, &backing, asks};
-  // As for mapped memory, the threads share the work within a larger page.
-  const uint64_t page = call.space.has_addresses() ? std::min(backing.page_bytes, kHugePageBytes)
-                                                   : backing.page_bytes;
+  // As for mapped memory, the threads share the work within a larger page; but what clears whole
+  // pages without a mapping is to get them whole.
+  const bool shares = call.space.has_addresses() && backing.ops->clear == nullptr;
+  const uint64_t page = shares ? std::min(backing.page_bytes, kHugePageBytes) : backing.page_bytes;
   return clear_backed(clearing, page, report);
 }
 

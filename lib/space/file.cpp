@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ class FileBacking {
   static void destroy(void *self) noexcept;
 
   int clear_pages(uint64_t position, uint64_t bytes) noexcept;
+  bool find_absent(uint64_t position, uint64_t end, uint64_t &absent) const noexcept;
   uint64_t page() const noexcept { return mapping_.page_bytes; }
   bool is_whole_pages(uint64_t position, uint64_t bytes) const noexcept {
     return ((position | bytes) & (page() - 1)) == 0;
@@ -203,17 +205,54 @@ int FileBacking::clear_pages(uint64_t position, uint64_t bytes) noexcept {
   return 0;
 }
 
+// Where from here on, and before end, the first page is that has no data. SEEK_HOLE of a tmpfs file
+// without holes would look at all of its pages for each chunk; mincore looks at those that it is
+// asked for, and SEEK_DATA only at those that are not in memory: holes, and pages that are swapped.
+// False: it cannot be told so.
+bool FileBacking::find_absent(uint64_t position, uint64_t end, uint64_t &absent) const noexcept {
+  constexpr uint64_t kMostPages = 1024;
+  const uint64_t base = base_page_bytes();
+  if (!facts_.is_memory || !mapping_.is_possible || page() != base) return false;
+  for (; position < end;) {
+    unsigned char present[kMostPages] = {};
+    const uint64_t most = mapping_.lasting != nullptr ? kMostPages * base
+                                                      : std::min(kMostPages * base, window_bytes_);
+    const uint64_t bytes = std::min((end - position + (base - 1)) & ~(base - 1), most);
+    char *at = mapping_.lasting + position;
+    if (mapping_.lasting == nullptr && map_file(fd_, first_ + position, bytes, &at) != 0) {
+      return false;
+    }
+    const bool is_told = mincore(at, bytes, present) == 0;
+    if (mapping_.lasting == nullptr) unmap_file(at, bytes);
+    if (!is_told) return false;
+    for (uint64_t i = 0; i < bytes / base; ++i, position += base) {
+      if ((present[i] & 1) != 0) continue;
+      const uint64_t here = first_ + position;
+      if (blocks_.find_data(here, here + base) != here) {
+        absent = std::min(position, end);
+        return true;
+      }
+    }
+  }
+  absent = end;
+  return true;
+}
+
 // Whole pages: to ask the file system for half of one is to keep a page that is half a hole.
 int FileBacking::find_used(void *self, uint64_t position, uint64_t end, uint64_t *used_begin,
                            uint64_t *used_end) noexcept {
   const FileBacking &file = of(self);
-  uint64_t begin, behind;
-  file.blocks_.find_data(file.first_ + position, file.first_ + end, begin, behind);
-  begin -= file.first_;
-  behind -= file.first_;
+  const uint64_t in_page = file.page() - 1;
+  uint64_t begin = file.blocks_.find_data(file.first_ + position, file.first_ + end) - file.first_;
+  uint64_t behind = end;
+  if (begin < end && !file.find_absent(begin & ~in_page, end, behind)) {
+    file.blocks_.find_data(file.first_ + begin, file.first_ + end, begin, behind);
+    begin -= file.first_;
+    behind -= file.first_;
+  }
   if (begin < end) {
-    begin &= ~(file.page() - 1);
-    behind = (behind + (file.page() - 1)) & ~(file.page() - 1);
+    begin &= ~in_page;
+    behind = (behind + in_page) & ~in_page;
   }
   *used_begin = std::max(begin, position);
   *used_end = std::min(behind, end);

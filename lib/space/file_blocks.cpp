@@ -60,19 +60,19 @@ void FileBlocks::open(int fd, const FileFacts &facts, bool may_punch) noexcept {
   if (facts.can_shrink) seek_fd_ = reopen(fd);
 }
 
+uint64_t FileBlocks::find_data(uint64_t at, uint64_t end) const noexcept {
+  const off_t data = lseek(seek_fd_, offset(at), SEEK_DATA);
+  if (data >= 0) return std::min(static_cast<uint64_t>(data), end);
+  return errno == ENXIO ? end : at;  // for any other reason nothing is proven
+}
+
 void FileBlocks::find_data(uint64_t at, uint64_t end, uint64_t &begin_out,
                            uint64_t &end_out) const noexcept {
-  begin_out = at;
+  begin_out = find_data(at, end);
   end_out = end;
-  const off_t data = lseek(seek_fd_, offset(at), SEEK_DATA);
-  if (data < 0) {
-    if (errno == ENXIO) begin_out = end;
-    return;  // for any other reason nothing is proven
-  }
-  begin_out = std::min(static_cast<uint64_t>(data), end);
   if (begin_out == end) return;
-  const off_t hole = lseek(seek_fd_, data, SEEK_HOLE);
-  if (hole > data) end_out = std::min(static_cast<uint64_t>(hole), end);
+  const off_t hole = lseek(seek_fd_, offset(begin_out), SEEK_HOLE);
+  if (hole > offset(begin_out)) end_out = std::min(static_cast<uint64_t>(hole), end);
 }
 
 int FileBlocks::call(int mode, uint64_t at, uint64_t bytes) const noexcept {
@@ -121,9 +121,7 @@ int FileBlocks::allocate(uint64_t at, uint64_t bytes) noexcept {
 // E2). Of hugetlbfs whole pages are asked for; but what others round to is not ours to know.
 bool FileBlocks::is_proven(uint64_t at, uint64_t bytes) const noexcept {
   if (can_find_data()) {
-    uint64_t begin, end;
-    find_data(at, at + bytes, begin, end);
-    if (begin == at + bytes) return true;
+    if (find_data(at, at + bytes) == at + bytes) return true;
     // Somebody may have read or mapped it meanwhile; what it holds decides.
   } else if (facts_.punches_exactly) {
     const uint64_t base = base_page_bytes();

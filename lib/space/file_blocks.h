@@ -26,7 +26,10 @@ class FileBlocks {
 
   // Whether find_data is proof.
   bool can_find_data() const noexcept { return seek_fd_ >= 0 && facts_.has_true_holes; }
-  // The first run of [at, end) that may hold something; none: both are end.
+  // Where in [at, end) the first run begins that may hold something; none: end.
+  uint64_t find_data(uint64_t at, uint64_t end) const noexcept;
+  // ... and where it ends. On tmpfs that looks at each page up to the file's next hole, however far
+  // it is.
   void find_data(uint64_t at, uint64_t end, uint64_t &begin_out, uint64_t &end_out) const noexcept;
 
   // Whether zero is worth a call.

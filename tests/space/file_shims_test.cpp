@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "tests/space/file_ways.h"
@@ -161,6 +162,22 @@ TEST_P(FileShims, field_E14_aligned_mappings) {
   const SpacePointer space = make_file_space(file.fd(), 5000, 7 * kMiB, way());
   EXPECT_EQ(hpz_space_populate(space.get(), team(), nullptr, 0, nullptr, nullptr), 0);
   EXPECT_TRUE(file.is_as_expected());
+}
+
+// Pages of 1 GiB, which chunks of 32 MiB would never give back.
+TEST_P(FileShims, holes_of_the_largest_pages) {
+  if (!is(HPZ_SPACE_PUNCH)) return;  // others take 1 GiB of memory
+  g_shims.alignment = off_t{1} << 30;
+  PoisonedFile file(memfd_create("largest", MFD_CLOEXEC), 0);
+  ASSERT_EQ(ftruncate(file.fd(), off_t{3} << 30), 0);
+  ASSERT_EQ(pwrite(file.fd(), "data", 4, (off_t{1} << 30) + 5), 4);
+  const SpacePointer space = make_file_space(file.fd(), 0, uint64_t{3} << 30, way());
+  const hpz_extent extent = {uint64_t{1} << 30, uint64_t{2} << 30};
+  ASSERT_EQ(hpz_space_zero(space.get(), team(), &extent, 1, nullptr, nullptr), 0);
+  EXPECT_EQ(file.blocks_bytes(), 0u);
+  char content[4] = {1, 1, 1, 1};
+  ASSERT_EQ(pread(file.fd(), content, 4, (off_t{1} << 30) + 5), 4);
+  EXPECT_EQ(std::string(content, 4), std::string(4, '\0'));
 }
 
 // DAX: neither holes nor small pages.

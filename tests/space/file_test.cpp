@@ -233,7 +233,7 @@ TEST_P(FileVerbs, model) {
           extents.push_back({at, len});
         }
         hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
-        options.chunk_bytes = random() % 2 == 0 ? 0 : 8192 << random() % 8;
+        options.chunk_bytes = random() % 2 == 0 ? 0 : uint64_t{8192} << random() % 8;
         ASSERT_EQ(verb(space.get(), team(), extents.data(), extents.size(), &options, nullptr), 0);
         if (verb != hpz_space_populate) file.clear(extents, from);
       }
