@@ -18,8 +18,8 @@ using namespace hpz;
 
 namespace {
 
-// The arguments are wrong, or it is another process's team: the caller's report
-// stays as it was. A backing that fails in this way fails like any other.
+// The arguments are wrong, or it is another process's team: the caller's report stays as it was. A
+// backing that fails in this way fails like any other.
 bool is_refusal(const hpz_job_report &report) noexcept {
   return (report.error == -EINVAL || report.error == -ECHILD) &&
          report.first_bad_offset == UINT64_MAX;
