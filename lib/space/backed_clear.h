@@ -22,11 +22,12 @@ struct BackedResult {
 
 // Collects bytes, in the order of their positions, as parts of windows: of whole pages that hold
 // some of them, and none that does not. When it has as many as a thread may, it maps them one after
-// the other, clears them, fences once and unmaps them in the reverse order. Small ones are mapped
-// all before they are cleared, so that the kernels interleave them: pages of 4 KiB 1.2 times as fast
-// by twos, 2.0 times by 64. Large ones are cleared as they come, so that the next is mapped while
-// the stores to the last one drain, which is as fast as one at a time: 1 MiB to 64 MiB, 0.93 to 1.04
-// by twos, with quartiles 10 to 30 % apart (256 MiB, a memfd mapped anew each time, or mapped once).
+// the other, clears them, fences once and unmaps them in the reverse order.
+//
+// Small ones are mapped all before they are cleared, so that the kernels interleave them: pages of
+// 4 KiB are 1.2 times as fast by twos, 2.0 times by 64. Large ones are cleared as they come, so
+// that the next is mapped while the stores to the last one drain, which is as fast as one at a
+// time: windows of 1 to 64 MiB 0.93 to 1.04 times by twos, with quartiles 10 to 30 % apart.
 class BackedClearer {
  public:
   // chunk_bytes: that of the chunk, by which small parts choose their kernel.

@@ -218,8 +218,8 @@ constexpr VerbCase kCases[] = {
     {"release", hpz_space_release, CustomArena::kNothing},
 };
 
-// What a job has left behind after one of the calls failed. Behind a fault so many bytes may be zero
-// and not counted: begun.
+// What a job has left behind after one of the calls failed. Behind a fault so many bytes may be
+// zero and not counted: begun.
 void expect_exact(const CustomArena &arena, const VerbCase &tried, const Mask &wanted,
                   const hpz_job_report &report, uint64_t begun = 0) {
   uint64_t wrong = 0, zero = 0, used_zero = 0, populated = 0;
