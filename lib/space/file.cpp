@@ -218,8 +218,10 @@ bool FileBacking::find_absent(uint64_t position, uint64_t end, uint64_t &absent)
     const uint64_t most = mapping_.lasting != nullptr ? kMostPages * base
                                                       : std::min(kMostPages * base, window_bytes_);
     const uint64_t bytes = std::min((end - position + (base - 1)) & ~(base - 1), most);
-    char *at = mapping_.lasting + position;
-    if (mapping_.lasting == nullptr && map_file(fd_, first_ + position, bytes, &at) != 0) {
+    char *at = nullptr;
+    if (mapping_.lasting != nullptr) {
+      at = mapping_.lasting + position;
+    } else if (map_file(fd_, first_ + position, bytes, &at) != 0) {
       return false;
     }
     const bool is_told = mincore(at, bytes, present) == 0;
