@@ -63,6 +63,15 @@ Space::Space(char *base, uint64_t bytes, uint64_t page_bytes) {
   check(hpz_space_direct(&range, 1, &options, &space_), "hpz_space_direct");
 }
 
+Space Space::of_file(int fd, uint64_t bytes, uint64_t window_bytes, uint32_t flags) {
+  hpz_space_options options = HPZ_SPACE_OPTIONS_INIT;
+  options.window_bytes = window_bytes;
+  options.flags = flags;
+  hpz_space *space = nullptr;
+  check(hpz_space_file(fd, 0, bytes, &options, &space), "hpz_space_file");
+  return Space(space);
+}
+
 Space::~Space() {
   hpz_space_destroy(space_);
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/statistics.h"
@@ -35,13 +36,18 @@ class Space {
  public:
   // page_bytes: of the mapping, 0: found out by the library.
   Space(char *base, uint64_t bytes, uint64_t page_bytes = 0);
+  // Of the first bytes of a file. window_bytes 0: one mapping, as long as the space lasts.
+  static Space of_file(int fd, uint64_t bytes, uint64_t window_bytes, uint32_t flags);
   ~Space();
+  Space(Space &&other) noexcept : space_(std::exchange(other.space_, nullptr)) {}
   Space(const Space &) = delete;
   Space &operator=(const Space &) = delete;
 
   hpz_space *get() const { return space_; }
 
  private:
+  explicit Space(hpz_space *space) : space_(space) {}
+
   hpz_space *space_ = nullptr;
 };
 

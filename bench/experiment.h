@@ -15,8 +15,8 @@ struct Experiment {
   int (*run)(const Options &);  // exit code; throws Refusal
 };
 
-extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kTwice,
-    kMetadata, kFirstCall;
+extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
+    kTwice, kMetadata, kFirstCall;
 
 }  // namespace hpz::bench
 

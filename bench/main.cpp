@@ -21,8 +21,8 @@ namespace {
 
 // One row per subcommand; the first is the default.
 const Experiment *const kExperiments[] = {&kRun,      &kList,     &kExplain,  &kTune,
-                                          &kOverhead, &kParallel, &kPopulate, &kTwice,
-                                          &kMetadata, &kFirstCall};
+                                          &kOverhead, &kParallel, &kPopulate, &kMapping,
+                                          &kTwice,    &kMetadata, &kFirstCall};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {

@@ -83,7 +83,8 @@ constexpr OptionRow kOptions[] = {
        o.seconds = parse_number<double>(value, 1, 86'400, "--seconds");
      }},
     {"--set", "SIZE",
-     "run, tune: memory that cold ranges are walked through (default 4GiB, if it fits);\n"
+     "run, tune, mapping: memory that cold ranges are walked through (default 4GiB, mapping\n"
+     "                          2GiB, if it fits);\n"
      "                          populate: sparse memory for reset (default 8GiB, if it fits)",
      [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
     {"--json", "FILE", "write every sample, in Google Benchmark's format",

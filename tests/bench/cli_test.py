@@ -55,8 +55,8 @@ class Words(Folder):
     def test_help_and_version(self):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
-        for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "twice",
-                     "metadata", "--json", "--reference", "--threads"):
+        for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "mapping",
+                     "twice", "metadata", "--json", "--reference", "--threads"):
             self.assertIn(word, done.stdout)
         done = bench("--version")
         self.assertRegex(done.stdout, r"^hpzero-bench \d+\.\d+\.\d+\n$")
@@ -124,13 +124,20 @@ class Refusals(Folder):
             self.refused(command, "--size", "64KiB", "--pages", "4k", says="from 1MiB on")
             self.refused(command, "--memory", "cold", says="leave it out")
             self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
-        for command in ("twice",):
+        for command in ("mapping", "twice"):
             self.refused(command, "--size", "1000GiB", says="does not fit")
             self.refused(command, "--size", "1000GiB", "--pages", "4k", says="use sizes up to")
             self.refused(command, "--size", "3MiB", "--pages", "thp", says="multiples of 2MiB")
             self.refused(command, "--memory", "cold", says="leave it out")
             self.refused(command, "--threads", "1", says="leave it out")
             self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
+        self.refused("mapping", "--kernel", "nosuch", says="hpzero-bench list")
+        self.refused("mapping", "--kernel", "hpz_zero", says="is no kernel")
+        self.refused("mapping", "--kernel", "word64,memset", says="write --kernel word64")
+        self.refused("mapping", "--size", "4MiB", "--set", "2MiB", "--pages", "4k",
+                     says="use --set 4MiB or more")
+        self.refused("mapping", "--size", "2MiB", "--set", "1000GiB", "--pages", "4k",
+                     says="use a smaller --set")
         self.refused("metadata", "--size", "1MiB", says="multiples of 1GiB")
         self.refused("metadata", "--size", "1GiB,2GiB", says="write --size 2GiB")
         self.refused("metadata", "--pages", "4k", says="leave it out")
@@ -417,7 +424,7 @@ class Jobs(Folder):
 
 
 class Zeroes(Folder):
-    """twice and metadata: times of ways to have zeroes, and parts of them."""
+    """mapping, twice and metadata: times of ways to have zeroes, and parts of them."""
 
     def run_times(self, *arguments):
         self.done = bench(*arguments, "--repetitions", "2", "--json", self.path("out.json"))
@@ -447,6 +454,65 @@ class Zeroes(Folder):
         def rates(name):
             return {run["repetition_index"]: run["bytes"] / run["ns"] for run in self.rows[name]}
         return statistics.median(rates(other)[at] / rate for at, rate in rates(row).items())
+
+    PIECES = ["fenced_pieces", "barrier_pieces"]
+    WAYS = ["pieces", "direct", "space_direct", "file_lasting", "punch", "punch_populate"]
+
+    def with_stosb(self, rows):
+        has_stosb = re.search(r"(?m)^  rep_stosb +usable", bench("list").stdout)
+        return [*rows, *(f"{row}_rep_stosb" for row in rows)] if has_stosb else rows
+
+    def check_ways(self, tail, pieces, windows):
+        rows = [*self.with_stosb([*pieces, "pieces"]), *self.WAYS[1:],
+                *(f"window_{window}" for window in windows)]
+        self.check_rows(tail, rows, 2 << 20)
+        self.assertIn("2MiB cleared, 2 iterations of 8 pieces\n", self.done.stdout)
+        self.assertIn("published, arm64 kernel: 349.5 us -> 131 us, 62 % less", self.done.stdout)
+
+    def check_saved(self, title, row, tail):
+        printed = re.search(rf"(?m)^  {title} +\S+ \S+ +\S+ \S+ +(-?\d+) % ", self.done.stdout)
+        self.assertTrue(printed, self.done.stdout)
+        saved = (1 - self.time_part(f"{row}/{tail}", f"mapped_pieces/{tail}")) * 100
+        self.assertAlmostEqual(int(printed[1]), saved, delta=0.51)
+
+    def test_mapping(self):
+        self.run_times("mapping", "--pages", "4k", "--size", "2MiB", "--set", "16MiB",
+                       "--kernel", "word64")
+        tail = "2MiB/cold/4k"
+        self.check_ways(tail, ["mapped_pieces", *self.PIECES], ["4KiB", "64KiB", "2MiB"])
+        self.check_saved("direct, whole extent", "direct", tail)
+        self.check_saved("hpz_space_file, windows of 64KiB", "window_64KiB", tail)
+        part = re.search(r"the whole extent at its address takes ([\d.]+) of a mapping",
+                         self.done.stdout)[1]
+        self.assertAlmostEqual(
+            float(part) / self.time_part(f"direct/{tail}", f"mapped_pieces/{tail}"), 1, delta=0.06)
+        self.assertEqual(self.json["context"]["mapping_kernel"], "word64")
+        self.assertIn("HPZ_KERNEL=word64", self.json["context"]["hpzero_plan_source"])
+        self.assertRegex(self.json["context"]["memory_4k"], r"^memfd, \d+ % mapped huge$")
+        self.assertRegex(self.done.stdout, r"(?m)^== 16MiB on 4 KiB pages, memfd, ")
+        self.assertRegex(self.done.stdout, r"warning: the cold set of 16MiB .*: use --set ")
+        self.check_rows("96MiB/allocated/anonymous", ["touch_4k", "populate_4k",
+                                                      "populate_team_4k"], 96 << 20)
+        self.assertIn("published, arm64 kernel: 31831 us -> 18193 us, 42 % less", self.done.stdout)
+
+    def test_mapping_of_huge_pages(self):
+        done = bench("mapping", "--pages", "thp", "--size", "2MiB", "--set", "16MiB",
+                     "--repetitions", "1")
+        if done.returncode == 2 and "transparent huge pages of a file" in done.stderr:
+            self.assertIn("shmem_enabled", done.stderr)
+            self.skipTest("no transparent huge pages of files to be had")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        percent = re.search(r"(?m)^== 16MiB on transparent huge pages, .*, (\d+) % mapped huge$",
+                            done.stdout)
+        self.assertGreaterEqual(int(percent[1]), 90)
+        self.assertRegex(done.stdout, r"(?m)^  mmap, clear, munmap per 4KiB ")
+        self.assertRegex(done.stdout, r"(?m)^  mapped and touched, transparent huge pages ")
+
+    def test_mapping_of_pool_pages(self):
+        self.run_times("mapping", "--pages", "2m", "--size", "2MiB", "--set", "16MiB")
+        self.check_ways("2MiB/cold/2m", self.PIECES, ["2MiB"])
+        self.assertIn("cannot be mapped in 4 KiB pieces", self.done.stdout)
+        self.assertNotIn("allocated and touched", self.done.stdout)
 
     def test_twice(self):
         self.run_times("twice", "--pages", "4k", "--size", "16MiB")
@@ -600,6 +666,11 @@ class SmallMachine(Folder):
         done = self.bench_in_group("populate", "--repetitions", "1")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("instead of 8GiB, for the memory cgroup limit leaves", done.stdout)
+
+    def test_mapping_fits_256_mebibytes(self):
+        done = self.bench_in_group("mapping", "--size", "2MiB", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^2MiB cleared, 1 iterations? of ")
 
     def test_twice_fits_256_mebibytes(self):
         done = self.bench_in_group("twice", "--repetitions", "1")
