@@ -46,7 +46,7 @@ class MapCall {
   int run_job(Verb verb, const ExtentList &extents, const DoneObserver &observer,
               Counts counts) noexcept;
   int wait(Kind kind, uint64_t at, uint64_t to) noexcept;
-  static int tell_progress(void *self, uint64_t done_bytes, uint64_t total_bytes) noexcept;
+  static int tell_progress(void *call, uint64_t done_bytes, uint64_t total_bytes) noexcept;
 
   const Arguments arguments_;
   Map &map_;

@@ -16,37 +16,38 @@
 
 namespace hpz {
 
-struct Map {
+class Map {
+ public:
   Pages pages;
   ProcessId process;
 
   // After pages were published or given back. Either this sees who waits, or who waits sees that.
   void wake() noexcept {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    map_step();
-    if (waiters.load(std::memory_order_relaxed) == 0) return;
-    map_step();
-    published.fetch_add(1, std::memory_order_release);
-    map_wake(published);
+    map_step(waiters_, Access::kRead);
+    if (waiters_.load(std::memory_order_relaxed) == 0) return;
+    map_step(published_, Access::kWrite);
+    published_.fetch_add(1, std::memory_order_release);
+    map_wake(published_);
   }
   void begin_waiting() noexcept {
-    map_step();
-    waiters.fetch_add(1, std::memory_order_relaxed);
+    map_step(waiters_, Access::kWrite);
+    waiters_.fetch_add(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   void end_waiting() noexcept {
-    map_step();
-    waiters.fetch_sub(1, std::memory_order_relaxed);
+    map_step(waiters_, Access::kWrite);
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
   }
   uint32_t publications() noexcept {  // first this, then look, then sleep
-    map_step();
-    return published.load(std::memory_order_acquire);
+    map_step(published_, Access::kRead);
+    return published_.load(std::memory_order_acquire);
   }
-  void sleep(uint32_t seen, uint64_t until_ns) noexcept { map_sleep(published, seen, until_ns); }
+  void sleep(uint32_t seen, uint64_t until_ns) noexcept { map_sleep(published_, seen, until_ns); }
 
  private:
-  FutexWord published{0};
-  std::atomic<uint32_t> waiters{0};
+  FutexWord published_{0};
+  std::atomic<uint32_t> waiters_{0};
 };
 
 }  // namespace hpz

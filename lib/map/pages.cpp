@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lib/map/pages.h"
 
+#include <sched.h>
+
 #include "lib/map/steps.h"
 
 namespace hpz {
@@ -27,7 +29,7 @@ bool Pages::open(const Shape &shape) noexcept {
   if (!state_memory_.open(pages_)) return false;
   states_ = static_cast<std::atomic<uint8_t> *>(state_memory_.begin());
   if (detail_shift_ == 0) return true;
-  if (!detail_memory_.open(pages_ * sizeof(Detail *))) return false;
+  if (!detail_memory_.open(pages_ * sizeof(*details_))) return false;
   details_ = static_cast<Detail **>(detail_memory_.begin());
   return true;
 }
@@ -36,36 +38,39 @@ Pages::~Pages() {
   if (detail_bytes_.load(std::memory_order_relaxed) == 0) return;
   // The table of pages that are not Partial may never have been touched.
   for (uint64_t page = 0; page < pages_; ++page) {
-    if (load(page) == PageState::kPartial) Detail::destroy(details_[page]);
+    if (states_[page].load(std::memory_order_relaxed) == stored(PageState::kPartial)) {
+      Detail::destroy(details_[page]);
+    }
   }
+}
+
+uint8_t Pages::stored(PageState state) const noexcept {
+  return static_cast<uint8_t>(static_cast<unsigned>(state) ^ static_cast<unsigned>(shape_.initial));
 }
 
 PageState Pages::load(uint64_t page) const noexcept {
   for (unsigned tries = 0;; ++tries) {
-    map_step();
-    const unsigned stored = states_[page].load(std::memory_order_acquire);
-    const auto state = static_cast<PageState>(stored ^ static_cast<unsigned>(shape_.initial));
-    if (state != PageState::kLocked) return state;
-    if (tries % 64 == 63) map_yield();
+    map_step_unless(states_[page], stored(PageState::kLocked));
+    const uint8_t found = states_[page].load(std::memory_order_acquire);
+    if (found != stored(PageState::kLocked)) {
+      return static_cast<PageState>(found ^ static_cast<unsigned>(shape_.initial));
+    }
+    // Who has locked it is about to unlock it, unless it was preempted.
+    if (tries % 64 == 63) sched_yield();
   }
 }
 
 bool Pages::change(uint64_t page, PageState from, PageState to) noexcept {
-  const auto stored = [&](PageState state) {
-    return static_cast<uint8_t>(static_cast<unsigned>(state) ^
-                                static_cast<unsigned>(shape_.initial));
-  };
   uint8_t expected = stored(from);
-  map_step();
+  map_step(states_[page], Access::kWrite);
   return states_[page].compare_exchange_strong(expected, stored(to), std::memory_order_acq_rel,
                                                std::memory_order_relaxed);
 }
 
 void Pages::unlock(uint64_t page, PageState to) noexcept {
-  map_step();
-  states_[page].store(
-      static_cast<uint8_t>(static_cast<unsigned>(to) ^ static_cast<unsigned>(shape_.initial)),
-      std::memory_order_release);
+  map_unlocking(states_ + page, details_[page], Detail::bytes_for(subpages_of(page)));
+  map_step(states_[page], Access::kWrite);
+  states_[page].store(stored(to), std::memory_order_release);
 }
 
 // --- Detail --------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ class Pages {
   void prefetch(uint64_t page) const noexcept { __builtin_prefetch(states_ + page, 1); }
 
  private:
+  uint8_t stored(PageState state) const noexcept;
   PageState load(uint64_t page) const noexcept;
   bool change(uint64_t page, PageState from, PageState to) noexcept;
   void unlock(uint64_t page, PageState to) noexcept;
