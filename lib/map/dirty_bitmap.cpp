@@ -52,18 +52,24 @@ void DirtyBitmap::mark(Pages &pages, uint64_t first) const noexcept {
   }
 }
 
-// A bit is a page.
+// A bit is a page. First the words that have ones, without a branch that a CPU would have to guess:
+// of a guest that has written to a hundredth of its pages every second word has one.
 void DirtyBitmap::mark_undivided(Pages &pages, uint64_t first) const noexcept {
-  // The states of the 64 pages of a word are a line or two of the cache. To change one is a full
-  // barrier, so that without this each miss would be waited for before the next one begins.
-  constexpr size_t kAhead = 8;
+  constexpr size_t kBlock = 256;  // words: their lines of states are on their way, and fit a cache
   const size_t count = (bits + (kWordBits - 1)) / kWordBits;
-  for (size_t i = 0; i < count; ++i) {
-    if (i + kAhead < count && words[i + kAhead] != 0) {
-      pages.prefetch(first + (i + kAhead) * kWordBits);
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t end = std::min(count, begin + kBlock);
+    size_t found[kBlock], founds = 0;
+    for (size_t i = begin; i < end; ++i) {
+      found[founds] = i;
+      founds += words[i] != 0 ? 1 : 0;
     }
-    for (uint64_t ones = word(i); ones != 0; ones &= ones - 1) {
-      pages.mark_page(first + i * kWordBits + static_cast<uint64_t>(__builtin_ctzll(ones)));
+    for (size_t i = 0; i < founds; ++i) pages.prefetch(first + found[i] * kWordBits);
+    for (size_t i = 0; i < founds; ++i) {
+      for (uint64_t ones = word(found[i]); ones != 0; ones &= ones - 1) {
+        pages.mark_page(first + found[i] * kWordBits +
+                        static_cast<uint64_t>(__builtin_ctzll(ones)));
+      }
     }
   }
 }

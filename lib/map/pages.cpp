@@ -44,27 +44,9 @@ Pages::~Pages() {
   }
 }
 
-uint8_t Pages::stored(PageState state) const noexcept {
-  return static_cast<uint8_t>(static_cast<unsigned>(state) ^ static_cast<unsigned>(shape_.initial));
-}
-
-PageState Pages::load(uint64_t page) const noexcept {
-  for (unsigned tries = 0;; ++tries) {
-    map_step_unless(states_[page], stored(PageState::kLocked));
-    const uint8_t found = states_[page].load(std::memory_order_acquire);
-    if (found != stored(PageState::kLocked)) {
-      return static_cast<PageState>(found ^ static_cast<unsigned>(shape_.initial));
-    }
-    // Who has locked it is about to unlock it, unless it was preempted.
-    if (tries % 64 == 63) sched_yield();
-  }
-}
-
-bool Pages::change(uint64_t page, PageState from, PageState to) noexcept {
-  uint8_t expected = stored(from);
-  map_step(states_[page], Access::kWrite);
-  return states_[page].compare_exchange_strong(expected, stored(to), std::memory_order_acq_rel,
-                                               std::memory_order_relaxed);
+void Pages::pause(unsigned tries) noexcept {
+  // Who has locked it is about to unlock it, unless it was preempted.
+  if (tries % 64 == 63) sched_yield();
 }
 
 void Pages::unlock(uint64_t page, PageState to) noexcept {
@@ -108,7 +90,7 @@ PageState Pages::settled(uint64_t page) noexcept {
 
 // --- What is said --------------------------------------------------------------------------------
 
-void Pages::mark_page(uint64_t page) noexcept {
+void Pages::mark_any_page(uint64_t page) noexcept {
   for (;;) {
     const PageState state = load(page);
     switch (state) {

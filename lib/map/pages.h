@@ -28,6 +28,7 @@
 #include "lib/map/batch.h"
 #include "lib/map/detail.h"
 #include "lib/map/lazy_memory.h"
+#include "lib/map/steps.h"
 
 namespace hpz {
 
@@ -77,7 +78,12 @@ class Pages {
   // Those of [from, to) whose bits mask(word, bits) leaves of the bits of a word of the page.
   template <class Mask>
   void mark_masked(uint64_t page, uint64_t from, uint64_t to, const Mask &mask) noexcept;
-  void mark_page(uint64_t page) noexcept;
+  void mark_page(uint64_t page) noexcept {
+    const PageState state = load(page);  // most are one of these
+    if (state == PageState::kDirty) return;
+    const bool is_zero = state == PageState::kZero || state == PageState::kFresh;
+    if (!is_zero || !change(page, state, PageState::kDirty)) mark_any_page(page);
+  }
   void say_zero(uint64_t page, uint64_t from, uint64_t to, PageState zero_or_fresh) noexcept;
   bool is_zero(uint64_t page, uint64_t subpage) noexcept;  // or fresh
   bool is_fresh(uint64_t page) const noexcept { return load(page) == PageState::kFresh; }
@@ -125,9 +131,28 @@ class Pages {
   void prefetch(uint64_t page) const noexcept { __builtin_prefetch(states_ + page, 1); }
 
  private:
-  uint8_t stored(PageState state) const noexcept;
-  PageState load(uint64_t page) const noexcept;
-  bool change(uint64_t page, PageState from, PageState to) noexcept;
+  uint8_t stored(PageState state) const noexcept {
+    return static_cast<uint8_t>(static_cast<unsigned>(state) ^
+                                static_cast<unsigned>(shape_.initial));
+  }
+  PageState load(uint64_t page) const noexcept {  // when it is not locked
+    for (unsigned tries = 0;; ++tries) {
+      map_step_unless(states_[page], stored(PageState::kLocked));
+      const uint8_t found = states_[page].load(std::memory_order_acquire);
+      if (found != stored(PageState::kLocked)) {
+        return static_cast<PageState>(found ^ static_cast<unsigned>(shape_.initial));
+      }
+      pause(tries);
+    }
+  }
+  bool change(uint64_t page, PageState from, PageState to) noexcept {
+    uint8_t expected = stored(from);
+    map_step(states_[page], Access::kWrite);
+    return states_[page].compare_exchange_strong(expected, stored(to), std::memory_order_acq_rel,
+                                                 std::memory_order_relaxed);
+  }
+  static void pause(unsigned tries) noexcept;
+  void mark_any_page(uint64_t page) noexcept;
   void unlock(uint64_t page, PageState to) noexcept;
   bool lock(uint64_t page, PageState from) noexcept {
     return change(page, from, PageState::kLocked);

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr uint64_t kBytes = 16'384 - 40;  // the last page and the last subpage are short
+constexpr uint64_t kBytes = 4096 - 40;  // the last page and the last subpage are short
 constexpr unsigned char kPoison = 0xA5;
 unsigned char *g_memory;
 hpz_space *g_space;
@@ -54,11 +54,12 @@ Model g_model;
 
 void require_counts(const hpz_map *map) {
   uint64_t dirty = 0, fresh = 0;
-  for (uint64_t at = 0; at < kBytes; ++at) {
+  for (uint64_t at = 0; at < kBytes; at += g_model.subpage) {
+    const uint64_t bytes = kBytes - at < g_model.subpage ? kBytes - at : g_model.subpage;
     if (g_model.is_dirty[at / g_model.subpage]) {
-      ++dirty;
+      dirty += bytes;
     } else if (g_model.is_fresh[at / g_model.page]) {
-      ++fresh;
+      fresh += bytes;
     }
   }
   hpz_map_counts counts = HPZ_MAP_COUNTS_INIT;
