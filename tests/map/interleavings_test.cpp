@@ -304,6 +304,28 @@ TEST(Interleavings, a_zero_that_fails) {
   EXPECT_GT(executions, 100u);
 }
 
+// The second one comes after a mark of its own thread: it finds what was marked while the first one
+// was clearing it, or had already told that it is done, and must not take it for the first one's,
+// nor the first one for its own.
+TEST(Interleavings, a_zero_after_a_mark) {
+  uint64_t executions = 0;
+  for (const Case &which : {kOne, kDirty, kPartly}) {
+    const uint64_t all = which.dirty.size();
+    for (const bool fails : {false, true}) {
+      executions += explore_case(which, [&](World &world) {
+        world.memory().tells_halves = true;
+        world.memory().fails_after = 1;
+        const auto both = [mark = world.mark(0, 1), zero = world.zero(0, 1)] {
+          mark();
+          zero();
+        };
+        return std::vector<std::function<void()>>{world.zero(0, all, fails), both};
+      });
+    }
+  }
+  EXPECT_GT(executions, 1000u);
+}
+
 TEST(Interleavings, others) {
   uint64_t executions = 0;
   for (const Case &which : {kOne, kPartly, kClean}) {
