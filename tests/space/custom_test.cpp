@@ -167,8 +167,10 @@ TEST_P(CustomSpace, all_of_it) {
     hpz_job_report report = HPZ_JOB_REPORT_INIT;
     ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, nullptr, &report), 0);
     EXPECT_EQ(report.cleared_bytes, shape.len);
-    EXPECT_EQ(report.local_bytes + report.remote_bytes,
-              (report.flags & HPZ_JOB_NO_PLACEMENT) != 0 ? 0 : shape.len);
+    // With several nodes nobody knows, and the report says so.
+    if ((report.flags & HPZ_JOB_NO_PLACEMENT) == 0) {
+      EXPECT_EQ(report.local_bytes + report.remote_bytes, shape.len);
+    }
     EXPECT_TRUE(hpz_is_zero(arena.bytes(), shape.len));
     EXPECT_TRUE(all_are(arena.bytes() + shape.len, arena.bytes() + arena.whole_len(), kPoison,
                         "behind the end"));
