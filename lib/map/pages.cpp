@@ -29,7 +29,7 @@ bool Pages::open(const Shape &shape) noexcept {
   if (!state_memory_.open(pages_)) return false;
   states_ = static_cast<std::atomic<uint8_t> *>(state_memory_.begin());
   if (detail_shift_ == 0) return true;
-  if (!detail_memory_.open(pages_ * sizeof(*details_))) return false;
+  if (!detail_memory_.open(pages_ * sizeof(void *))) return false;
   details_ = static_cast<Detail **>(detail_memory_.begin());
   return true;
 }

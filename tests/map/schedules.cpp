@@ -129,7 +129,9 @@ class Search {
 
   void execute() {
     start();
+    constexpr size_t kDeepest = 10'000;  // nobody waits by trying again and again
     for (size_t depth = 0;; ++depth) {
+      if (depth == kDeepest) return fail("goes on for ever");
       Set can = 0;
       bool has_ended = true;
       for (size_t i = 0; i < fibers_.size(); ++i) {
