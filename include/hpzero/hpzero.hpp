@@ -200,7 +200,8 @@ class space {
   std::unique_ptr<hpz_space, destroyer> handle_;
 };
 
-// hpz_map: what of a space is known to be zero. As for space. Since 0.1.0.
+// hpz_map: what of a space is known to be zero. The verbs throw what they return, as those of space
+// do; they name the range. Since 0.1.0.
 class map {
  public:
   explicit map(const hpz_map_options &options) {

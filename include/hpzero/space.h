@@ -4,7 +4,8 @@
  * thread alone.
  *
  *   verb      memory                      who clears                  afterwards
- *   zero      of any history              our kernels                 reads zero
+ *   zero      of any history              our kernels (files: see     reads zero
+ *                                         hpz_space_file)
  *   populate  freshly mapped              the kernel, at its fault    resident; content as the
  *                                                                     mapping has it
  *   reset     used before, maybe sparse   our kernels, resident       reads zero; what was never
@@ -45,12 +46,17 @@
  *      -EACCES      populate, reset, release: mapped without write permission
  *      -EHWPOISON   a poisoned page
  *      -EOPNOTSUPP  release: this kind of mapping cannot be given back exactly
- *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses
+ *                   (files: also populate where the file can neither be mapped nor allocated)
+ *      -EPERM       release: the mapped file is sealed against it, or a sandbox refuses; files: any
+ *                   verb that writes, once the file is sealed
+ *      -ENOSPC, -EIO  files: no blocks left; the device failed
+ *      -EPROTO      custom spaces: a callback answered what makes no sense
  *    and whatever else madvise says of the memory, or a callback of a custom space. (Before Linux
  *    5.14 populate and reset cannot tell poison from shortage.)
  *  - A small job (under 1 MiB, or on one node of one chunk) runs on the calling thread.
- *  - zero takes a fault as memset does: by a signal, unless the host's handler calls
- *    hpz_fault_claim. The other verbs return it, barring a change of the mapping while they run.
+ *  - zero of mapped memory takes a fault as memset does: by a signal, unless the host's handler
+ *    calls hpz_fault_claim. The other verbs return it, barring a change of the mapping while they
+ *    run.
  *  - Thread rule: any thread, several at once, also on one space; not async-signal-safe. Of what
  *    others write meanwhile some may be lost and some kept. Mappings must stay for the call. A
  *    callback must return: neither longjmp nor an exception may leave it. In a child that it forks
@@ -96,8 +102,9 @@ struct hpz_space_options {
   size_t size;           /* of this struct, filled by HPZ_SPACE_OPTIONS_INIT */
   uint32_t flags;        /* HPZ_SPACE_*, hpz_space_direct: 0 */
   uint32_t reserved;     /* 0 */
-  uint64_t page_bytes;   /* page size of the mappings, a power of two of at least 4096, for chunk
-                          boundaries alone: a wrong one costs speed, never bytes. 0: found out */
+  uint64_t page_bytes;   /* hpz_space_direct: page size of the mappings, a power of two of at least
+                            4096, for chunk boundaries alone: a wrong one costs speed, never bytes.
+                            0: found out. hpz_space_file: 0, its pages are the file's own */
   uint64_t window_bytes; /* hpz_space_file: map at most so much at a time for each thread, rounded
                             up to the file's pages. 0: all of it, once, if the address space allows,
                             else 64 MiB at a time. hpz_space_direct: 0 */
@@ -148,7 +155,8 @@ struct hpz_job_report {
                                release: cleared at the edges, or given back) */
   uint64_t cleared_bytes;   /* written with zero by our kernels */
   uint64_t populated_bytes; /* made resident, or found so */
-  uint64_t skipped_bytes;   /* reset: proven zero. release: given back */
+  uint64_t skipped_bytes;   /* not written by our kernels: proven or (map.h) known to be zero, given
+                               back, zeroed or written by the file system */
   uint64_t local_bytes;     /* worked on by a CPU of the memory's node, */
   uint64_t remote_bytes;    /* by a CPU of another one: as far as the kernel tells, by samples of up
                                to 16 pages for each chunk; all local where there is one node. What
@@ -210,8 +218,11 @@ HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
  * the first bad offset), otherwise a fault like any other. Memory that a device has pinned (VFIO)
  * must be neither released nor punched.
  *
- * System calls besides those above: fallocate fstat lseek madvise mincore mmap munmap pread64
- * pwritev; when it is made also close fcntl fstatfs ioctl openat read.
+ * On tmpfs a hole that is read through a mapping is none any more.
+ *
+ * System calls besides those above: fallocate fcntl fstat (newfstatat) lseek madvise mincore mmap
+ * munmap pread64 pwritev; when it is made also close fstatfs ioctl openat read; when it is
+ * destroyed close munmap.
  *
  * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
  * wraps or ends beyond the end of the file; -EBADF: no such descriptor, or O_PATH; -EACCES: not

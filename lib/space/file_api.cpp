@@ -7,7 +7,6 @@
 #include "lib/plan/options.h"
 #include "lib/space/backed.h"
 #include "lib/space/file.h"
-#include "lib/space/pages.h"
 
 using namespace hpz;
 
@@ -19,7 +18,7 @@ extern "C" int hpz_space_file(int fd, uint64_t offset, uint64_t len,
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
   constexpr uint32_t kFlags = HPZ_SPACE_PUNCH | HPZ_SPACE_ALLOCATE;
   if ((known.flags & ~kFlags) != 0 || known.flags == kFlags || known.reserved != 0) return -EINVAL;
-  if (known.page_bytes != 0 && !is_page_size(known.page_bytes)) return -EINVAL;
+  if (known.page_bytes != 0) return -EINVAL;
   Backing backing;
   int error = open_file_backing(fd, offset, len, known, "", backing);
   if (error != 0) return error;
