@@ -220,9 +220,9 @@ HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
  *
  * On tmpfs a hole that is read through a mapping is none any more.
  *
- * System calls besides those above: fallocate fcntl fstat (newfstatat) lseek madvise mincore mmap
- * munmap pread64 pwritev; when it is made also close fstatfs ioctl openat read; when it is
- * destroyed close munmap.
+ * System calls besides those above: faccessat2 fallocate fcntl fstat (newfstatat) lseek madvise
+ * mincore mmap munmap pread64 pwritev; when it is made also close fstatfs ioctl openat read; when
+ * it is destroyed close munmap.
  *
  * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
  * wraps or ends beyond the end of the file; -EBADF: no such descriptor, or O_PATH; -EACCES: not

@@ -62,8 +62,8 @@ TaskOutcome populate_chunk(void *context, size_t index) noexcept {
     if (begin == end) return true;
     const Populated populated = populate_pages(backing, begin, end);
     outcome.error = populated.error;
-    // A page that is resident in part is not.
-    const uint64_t bad = (populated.position & ~in_page) - backing.skew;
+    // A page that is resident in part is not. The first one may begin before the space does.
+    const uint64_t bad = std::max(populated.position & ~in_page, backing.skew) - backing.skew;
     if (outcome.error != 0) outcome.bad_offset = job.wanted_from(index, bad);
     return outcome.error == 0;
   };

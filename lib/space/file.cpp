@@ -213,6 +213,7 @@ bool FileBacking::find_absent(uint64_t position, uint64_t end, uint64_t &absent)
   constexpr uint64_t kMostPages = 1024;
   const uint64_t base = base_page_bytes();
   if (!facts_.is_memory || !mapping_.is_possible || page() != base) return false;
+  if (!is_told_what_is_in_memory(fd_)) return false;
   for (; position < end;) {
     unsigned char present[kMostPages] = {};
     const uint64_t most = mapping_.lasting != nullptr ? kMostPages * base
@@ -245,19 +246,26 @@ int FileBacking::find_used(void *self, uint64_t position, uint64_t end, uint64_t
                            uint64_t *used_end) noexcept {
   const FileBacking &file = of(self);
   const uint64_t in_page = file.page() - 1;
-  uint64_t begin = file.blocks_.find_data(file.first_ + position, file.first_ + end) - file.first_;
-  uint64_t behind = end;
-  if (begin < end && !file.find_absent(begin & ~in_page, end, behind)) {
-    file.blocks_.find_data(file.first_ + begin, file.first_ + end, begin, behind);
-    begin -= file.first_;
-    behind -= file.first_;
-  }
-  if (begin < end) {
+  *used_begin = *used_end = end;
+  while (position < end) {
+    uint64_t begin =
+        file.blocks_.find_data(file.first_ + position, file.first_ + end) - file.first_;
+    uint64_t behind = end;
+    if (begin < end && !file.find_absent(begin & ~in_page, end, behind)) {
+      file.blocks_.find_data(file.first_ + begin, file.first_ + end, begin, behind);
+      begin -= file.first_;
+      behind -= file.first_;
+    }
+    if (begin >= end) break;
     begin &= ~in_page;
     behind = (behind + in_page) & ~in_page;
+    if (behind > begin) {
+      *used_begin = std::max(begin, position);
+      *used_end = std::min(behind, end);
+      break;
+    }
+    position = begin + in_page + 1;  // somebody has punched that page meanwhile
   }
-  *used_begin = std::max(begin, position);
-  *used_end = std::min(behind, end);
   return 0;
 }
 

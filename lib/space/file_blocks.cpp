@@ -94,15 +94,24 @@ int FileBlocks::zero_by(int mode, std::atomic<bool> &works, uint64_t at, uint64_
   return error == -EIO ? error : -EOPNOTSUPP;
 }
 
-// By a hole where nobody has blocks, a TiB behind the end.
+// By a hole where no file has data: at the end of what a file can be, not behind the end that this
+// one had once, for it may have grown.
 int FileBlocks::try_punch() noexcept {
   if (is_sealed(fd_)) return -EPERM;
-  constexpr uint64_t kFarBytes = uint64_t{1} << 40;
+  // Of tmpfs, hugetlbfs, xfs and btrfs; of ext4 with blocks of 4 KiB.
+  constexpr uint64_t kLongest[] = {(uint64_t{1} << 63) - 1, uint64_t{1} << 44};
   const uint64_t page = facts_.page_bytes;
-  const int error = call(kPunchMode, ((facts_.bytes + kFarBytes) & ~(page - 1)), page);
-  if (error == -EPERM) return error;
-  // Others are about the place.
-  return is_refusal(error) ? -EOPNOTSUPP : 0;
+  for (const uint64_t longest : kLongest) {
+    const uint64_t at = (longest & ~(page - 1)) - 2 * page;
+    struct stat status = {};
+    if (fstat(fd_, &status) != 0) return -errno;
+    if (static_cast<uint64_t>(status.st_size) > at) continue;
+    const int error = call(kPunchMode, at, page);
+    if (error == -EPERM) return error;
+    if (is_refusal(error)) return -EOPNOTSUPP;
+    if (error != -EFBIG) break;  // others are about the place
+  }
+  return 0;
 }
 
 int FileBlocks::punch(uint64_t at, uint64_t bytes) noexcept {

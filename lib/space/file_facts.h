@@ -29,6 +29,10 @@ int inspect_file(int fd, const char *root, FileFacts &out) noexcept;
 // Whether seals of the file forbid to write to it.
 bool is_sealed(int fd) noexcept;
 
+// Whether mincore tells this process, as it is now, of the file's pages: to one that could not open
+// the file for writing it calls all of them present, and has since Linux 5.2 (can_do_mincore).
+bool is_told_what_is_in_memory(int fd) noexcept;
+
 }  // namespace hpz
 
 #endif

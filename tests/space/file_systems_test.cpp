@@ -148,6 +148,11 @@ TEST_P(FileSystems, full) {
     EXPECT_TRUE(is_shortage(populated)) << populated;
     EXPECT_LT(report.first_bad_offset, bytes);
     EXPECT_LT(report.done_bytes, bytes);
+    // Nothing is left for the first page, which begins before this space does.
+    const SpacePointer rest = make_file_space(file.fd(), bytes - kMiB + 100, kMiB - 100, way);
+    EXPECT_TRUE(is_shortage(hpz_space_populate(rest.get(), team, nullptr, 0, nullptr, &report)));
+    EXPECT_LT(report.first_bad_offset, kMiB);
+    EXPECT_LT(report.done_bytes, kMiB - 100);
     const int zeroed = hpz_space_zero(space.get(), team, nullptr, 0, nullptr, &report);
     if ((way.flags & HPZ_SPACE_ALLOCATE) != 0 || !GetParam().has_true_holes) {
       EXPECT_TRUE(is_shortage(zeroed)) << zeroed;

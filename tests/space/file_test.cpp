@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <random>
@@ -240,6 +242,62 @@ TEST_P(FileVerbs, model) {
     }
     ASSERT_TRUE(file.is_as_expected()) << "step " << i;
   }
+}
+
+// Whether there are holes to punch is asked where no data can be, also of a file that grew.
+TEST(FileGrown, release_touches_nothing_behind) {
+  if (!are_holes_punched()) GTEST_SKIP() << "NOT TESTED HERE: no holes";
+  const PoisonedFile file(memory_file(), kMiB);
+  hpz_space *space = nullptr;
+  ASSERT_EQ(hpz_space_file(file.fd(), 0, kMiB, nullptr, &space), 0);
+  const SpacePointer owner(space, hpz_space_destroy);
+  constexpr off_t kFar = off_t{1} << 40;
+  ASSERT_EQ(ftruncate(file.fd(), 2 * kFar), 0);
+  const char precious = 'p';
+  for (const off_t at : {off_t{kMiB}, kFar, kFar + off_t{kMiB}, 2 * kFar - 1}) {
+    ASSERT_EQ(pwrite(file.fd(), &precious, 1, at), 1);
+  }
+  ASSERT_EQ(hpz_space_release(space, nullptr, nullptr, 0, nullptr, nullptr), 0);
+  for (const off_t at : {off_t{kMiB}, kFar, kFar + off_t{kMiB}, 2 * kFar - 1}) {
+    char found = 0;
+    ASSERT_EQ(pread(file.fd(), &found, 1, at), 1);
+    EXPECT_EQ(found, precious) << at;
+  }
+}
+
+// To a process that could not open the file for writing, mincore calls all of its pages present.
+TEST(FileOfOthers, holes_stay_holes) {
+  if (geteuid() != 0) GTEST_SKIP() << "NOT TESTED HERE: needs root, to give it up";
+  if (kThreadSanitizer || is_set("HPZERO_TEST_EMULATOR")) {
+    GTEST_SKIP() << "NOT TESTED HERE: all threads change their user by signals";
+  }
+  const PoisonedFile file(memory_file(), 0);
+  ASSERT_EQ(ftruncate(file.fd(), 16 * kMiB), 0);
+  ASSERT_EQ(fchmod(file.fd(), 0644), 0);
+  const char data = 1;
+  ASSERT_EQ(pwrite(file.fd(), &data, 1, kMiB), 1);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    hpz_space *before = nullptr, *after = nullptr;
+    int failed = hpz_space_file(file.fd(), 0, 16 * kMiB, nullptr, &before) != 0 ? 1 : 0;
+    if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(64);
+    failed |= hpz_space_file(file.fd(), 0, 16 * kMiB, nullptr, &after) != 0 ? 2 : 0;
+    for (hpz_space *const space : {before, after}) {
+      struct stat status = {};
+      failed |= pwrite(file.fd(), &data, 1, kMiB) != 1 ? 4 : 0;
+      failed |= hpz_space_reset(space, nullptr, nullptr, 0, nullptr, nullptr) != 0 ? 8 : 0;
+      failed |= fstat(file.fd(), &status) != 0 || status.st_blocks > 64 ? 16 : 0;
+      char found = 1;
+      failed |= pread(file.fd(), &found, 1, kMiB) != 1 || found != 0 ? 32 : 0;
+    }
+    _exit(failed);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 // What hpz_space_file says of descriptors.
