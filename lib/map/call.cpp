@@ -45,6 +45,7 @@ int MapCall::zero() noexcept {
 }
 
 int MapCall::populate() noexcept {
+  keeps_pages_ = true;
   return work(Kind::kPopulate, arguments_.range, PageState::kZero);
 }
 
@@ -217,7 +218,7 @@ int MapCall::run_job(Verb verb, const ExtentList &extents, const DoneObserver &o
   hpz_job_report its = HPZ_JOB_REPORT_INIT;
   const uint64_t cpu_ns = thread_cpu_ns();
   const int error = call_verb(verb, arguments_.space, arguments_.team, extents.list().data(),
-                              extents.list().size(), &options, &its, observer);
+                              extents.list().size(), &options, &its, observer, keeps_pages_);
   job_cpu_ns_ += thread_cpu_ns() - cpu_ns;
   if (is_job_counted_) {
     report_.done_bytes += its.done_bytes;

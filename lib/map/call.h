@@ -52,6 +52,7 @@ class MapCall {
   Map &map_;
   hpz_job_report report_ = HPZ_JOB_REPORT_INIT;
   uint64_t known_bytes_ = 0;  // zero, or fresh, before anything was done
+  bool keeps_pages_ = false;  // what is made resident is not given back to be cleared
   bool is_job_counted_ = false;
   uint64_t told_bytes_ = 0;  // by the callback
   const uint64_t started_ns_, started_cpu_ns_;

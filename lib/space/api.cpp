@@ -29,7 +29,7 @@ bool is_refusal(const hpz_job_report &report) noexcept {
 
 int hpz::call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
                    size_t count, const hpz_job_options *options, hpz_job_report *report,
-                   const DoneObserver &observer) noexcept {
+                   const DoneObserver &observer, bool keeps_pages) noexcept {
   if (space == nullptr) return -EINVAL;
   if (report != nullptr && !is_info_size(report->size)) return -EINVAL;
   hpz_job_options known = HPZ_JOB_OPTIONS_INIT;
@@ -41,7 +41,8 @@ int hpz::call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_
   const uint64_t started_ns = monotonic_ns();
   hpz_job_report own = HPZ_JOB_REPORT_INIT;
   Team::Call team_call(its_team);
-  const VerbCall call = {space->space, its_team, team_call, extents, count, known, observer};
+  const VerbCall call = {space->space, its_team, team_call, extents,
+                         count,        known,    observer,  keeps_pages};
   const int error = verb(call, own);
   own.error = error;
   if (own.wall_ns == 0) own.wall_ns = monotonic_ns() - started_ns;  // refused before it began

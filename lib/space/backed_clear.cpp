@@ -9,16 +9,17 @@
 
 namespace hpz {
 
-BackedClearer::BackedClearer(const Backing &backing, const Bands &bands,
-                             uint64_t chunk_bytes) noexcept
+BackedClearer::BackedClearer(const Backing &backing, const Bands &bands, uint64_t chunk_bytes,
+                             bool may_unmapped) noexcept
     : backing_(backing),
       bands_(bands),
       chunk_bytes_(chunk_bytes),
+      clears_unmapped_(clears_unmapped(backing, may_unmapped)),
       most_windows_(std::clamp<size_t>(backing.most_windows, 1, kMostWindows)) {}
 
 bool BackedClearer::add(uint64_t position, uint64_t bytes) noexcept {
   if (result_.error != 0) return false;
-  if (backing_.ops->clear == nullptr) return add_mapped(position, bytes);
+  if (!clears_unmapped_) return add_mapped(position, bytes);
   const WholePages pages = whole_pages(backing_, position, position + bytes);
   return add_by_itself(position, pages.begin) && add_by_itself(pages.begin, pages.end) &&
          add_by_itself(pages.end, position + bytes);

@@ -30,8 +30,10 @@ struct BackedResult {
 // time: windows of 1 to 64 MiB 0.93 to 1.04 times by twos, with quartiles 10 to 30 % apart.
 class BackedClearer {
  public:
-  // chunk_bytes: that of the chunk, by which small parts choose their kernel.
-  BackedClearer(const Backing &backing, const Bands &bands, uint64_t chunk_bytes) noexcept;
+  // chunk_bytes: that of the chunk, by which small parts choose their kernel. may_unmapped: bytes
+  // may be cleared without a mapping also where there could be one.
+  BackedClearer(const Backing &backing, const Bands &bands, uint64_t chunk_bytes,
+                bool may_unmapped = true) noexcept;
 
   // False: there was an error, or is now. Nothing more is done then.
   bool add(uint64_t position, uint64_t bytes) noexcept;
@@ -59,6 +61,7 @@ class BackedClearer {
   const Backing &backing_;
   const Bands &bands_;
   const uint64_t chunk_bytes_;
+  const bool clears_unmapped_;
   const size_t most_windows_;
   Window windows_[kMostWindows];
   Part parts_[kMostParts];

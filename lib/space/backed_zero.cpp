@@ -18,6 +18,7 @@ struct Clearing {
   const Plan *plan;
   const Backing *backing;
   bool asks;  // clears what find_used finds alone
+  bool may_unmapped;
 };
 
 // Clears what of [position, end) is used. Nothing that is said of it is believed but what makes
@@ -45,7 +46,7 @@ TaskOutcome clear_chunk(void *context, size_t index) noexcept {
   const Chunk &chunk = job.chunk(index);
   const Selection &selection = clearing.plan->selection;
   BackedClearer clearer(backing, job.is_window(index) ? selection.cached : selection.stream,
-                        chunk.bytes);
+                        chunk.bytes, clearing.may_unmapped);
   for_each_part(job.pieces(), chunk, [&](char *, uint64_t bytes, uint64_t offset) {
     const uint64_t position = offset + backing.skew;
     return clearing.asks ? clear_used(backing, position, position + bytes, clearer)
@@ -72,10 +73,12 @@ int zero_backed(const VerbCall &call, hpz_job_report &report) noexcept {
   const Backing &backing = call.space.backing;
   VerbJob job(call, HPZ_VERB_ZERO);
   const bool asks = backing.zero_skips && backing.ops->find_used != nullptr;
-  Clearing clearing = {&job, nullptr, &backing, asks};
+  // Without a mapping its pages may go: by holes, or from the page cache.
+  const bool may_unmapped = !call.keeps_pages;
+  Clearing clearing = {&job, nullptr, &backing, asks, may_unmapped};
   // As for mapped memory, the threads share the work within a larger page; but what clears whole
   // pages without a mapping is to get them whole.
-  const bool shares = call.space.has_addresses() && backing.ops->clear == nullptr;
+  const bool shares = call.space.has_addresses() && !clears_unmapped(backing, may_unmapped);
   const uint64_t page = shares ? std::min(backing.page_bytes, kHugePageBytes) : backing.page_bytes;
   return clear_backed(clearing, page, report);
 }
@@ -85,7 +88,7 @@ int reset_backed(const VerbCall &call, hpz_job_report &report) noexcept {
   VerbJob job(call, HPZ_VERB_RESET);
   const bool asks = backing.ops->find_used != nullptr;
   if (!asks) job.add_flag(HPZ_JOB_NO_PROOF);
-  Clearing clearing = {&job, nullptr, &backing, asks};
+  Clearing clearing = {&job, nullptr, &backing, asks, true};
   return clear_backed(clearing, backing.page_bytes, report);
 }
 

@@ -60,6 +60,11 @@ struct Backing {
   uint64_t end = UINT64_MAX;  // no page reaches beyond this position, though it be shorter for it
 };
 
+// Whether BackingOps::clear is asked first; may: also where there could be a mapping.
+inline bool clears_unmapped(const Backing &backing, bool may) noexcept {
+  return backing.ops->clear != nullptr && (may || backing.ops->map == nullptr);
+}
+
 }  // namespace hpz
 
 #endif

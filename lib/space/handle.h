@@ -20,7 +20,7 @@ using Verb = int (*)(const VerbCall &, hpz_job_report &) noexcept;
 // Checks the arguments, as space.h has it, and runs the verb.
 int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
               size_t count, const hpz_job_options *options, hpz_job_report *report,
-              const DoneObserver &observer = {}) noexcept;
+              const DoneObserver &observer = {}, bool keeps_pages = false) noexcept;
 
 }  // namespace hpz
 

@@ -42,6 +42,8 @@ struct VerbCall {
   size_t count;
   hpz_job_options options;
   DoneObserver observer;
+  // zero: what is resident stays so, whatever the space's options allow, where it can be mapped.
+  bool keeps_pages = false;
 };
 
 // The verbs, each in a file of its own. The report is complete whatever they return.

@@ -84,8 +84,8 @@ int release_space(const VerbCall &, hpz_job_report &) noexcept {
 }
 
 int call_verb(Verb, const hpz_space *, hpz_team *team, const hpz_extent *extents, size_t count,
-              const hpz_job_options *, hpz_job_report *report,
-              const DoneObserver &observer) noexcept {
+              const hpz_job_options *, hpz_job_report *report, const DoneObserver &observer,
+              bool) noexcept {
   if (report == nullptr) return 0;  // a look at the arguments
   uint64_t left = test::g_memory->fails_after;
   for (size_t i = 0; i < count; ++i) {

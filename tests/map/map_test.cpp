@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <hpzero/hpzero.hpp>
 
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "tests/map/map_fixture.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/memory.h"
+#include "tests/support/poisoned_file.h"
 #include "tests/support/workers.h"
 
 namespace hpz::test {
@@ -185,6 +187,29 @@ TEST(Map, fresh_is_what_is_not_resident) {
             0);
   EXPECT_EQ(memory.resident_bytes(), 0u);
   EXPECT_EQ(counts_of(map.get()).fresh_bytes, memory.bytes());
+}
+
+TEST(Map, what_is_populated_is_not_punched) {
+  for (const uint64_t window : {uint64_t{0}, uint64_t{64 * 1024}}) {
+    SCOPED_TRACE(window);
+    PoisonedFile file(memfd_create("file", MFD_CLOEXEC), 4 * kMiB);
+    hpz_space_options options = HPZ_SPACE_OPTIONS_INIT;
+    options.flags = HPZ_SPACE_PUNCH;
+    options.window_bytes = window;
+    hpz_space *made = nullptr;
+    ASSERT_EQ(hpz_space_file(file.fd(), 0, file.bytes(), &options, &made), 0);
+    const SpacePointer space(made, hpz_space_destroy);
+    const MapPointer map = make_map(file.bytes(), kMiB, 4096, HPZ_PAGE_DIRTY);
+    const auto call = [&](MapVerb verb, uint64_t offset, uint64_t len) {
+      return verb(map.get(), space.get(), nullptr, offset, len, nullptr, nullptr);
+    };
+    ASSERT_EQ(call(hpz_map_release, 0, kMiB), 0);
+    ASSERT_EQ(call(hpz_map_populate, 0, file.bytes()), 0);
+    EXPECT_EQ(file.blocks_bytes(), file.bytes());
+    EXPECT_EQ(counts_of(map.get()).zero_bytes, file.bytes());
+    file.clear(0, file.bytes());
+    EXPECT_TRUE(file.is_as_expected());
+  }
 }
 
 TEST(Map, cxx) {
