@@ -57,8 +57,9 @@ struct hpz_map_options {
   { sizeof(struct hpz_map_options), 0, 0, 0, HPZ_PAGE_DIRTY, 0 }
 
 /* Bytes in each state: the first three add up to the length of the map. What is being cleared
- * counts as dirty. Exact when nobody changes the map meanwhile; otherwise each page is counted
- * once, in a state that it had during the call. Since 0.1.0. */
+ * or released counts as dirty, but for whole pages that were zero: they count as zero. Exact when
+ * nobody changes the map meanwhile; otherwise each page is counted once, in a state that it had
+ * during the call. Since 0.1.0. */
 struct hpz_map_counts {
   size_t size; /* of this struct, filled by HPZ_MAP_COUNTS_INIT */
   uint64_t dirty_bytes;
@@ -107,8 +108,9 @@ HPZ_API int hpz_map_counts_get(const struct hpz_map *map, struct hpz_map_counts 
 
 /* The verbs: those of space.h on [offset, offset + len) of a space, which the map describes offset
  * by offset, minus what is known. Team, options, report and results are those of space.h, and
- *  - the report is of all the jobs that it takes together; skipped_bytes has what the map knew, and
- *    what another call has cleared while this one waited for it.
+ *  - the report is of all the jobs that it takes together; skipped_bytes has what the map knew
+ *    (populate: it is in populated_bytes), and what another call has cleared while this one waited
+ *    for it.
  *  - What is done is recorded when it is done. After an error, a cancel or a deadline the rest is
  *    dirty as before, and so are pages or subpages of which only a part was done.
  *  - -EINVAL also: map NULL, a range that wraps or ends beyond the map or the space.
@@ -131,7 +133,9 @@ HPZ_API int hpz_map_populate(struct hpz_map *map, struct hpz_space *space, struc
                              struct hpz_job_report *report) HPZ_NOEXCEPT;
 
 /* Gives back what is not fresh, by hpz_space_release; fresh afterwards, or zero what the range has
- * of a page in part. After an error what was known to be zero still is. Since 0.1.0. */
+ * of a page in part. After an error pages that were zero still are, unless something of them was
+ * marked meanwhile: these are dirty as a whole. Of a page that was partly dirty what the range has
+ * may be dirty. Since 0.1.0. */
 HPZ_API int hpz_map_release(struct hpz_map *map, struct hpz_space *space, struct hpz_team *team,
                             uint64_t offset, uint64_t len, const struct hpz_job_options *options,
                             struct hpz_job_report *report) HPZ_NOEXCEPT;

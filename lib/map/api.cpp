@@ -104,9 +104,7 @@ int hpz_map_set(struct hpz_map *map, uint64_t offset, uint64_t len,
     }
     return 0;
   }
-  const uint64_t subpage = pages.subpage_bytes();
-  Part range = {(offset + (subpage - 1)) & ~(subpage - 1), end & ~(subpage - 1)};
-  if (end == pages.bytes()) range.end = end;
+  Part range = pages.whole_units({offset, end}, pages.subpage_bytes());
   while (range.begin < range.end) {
     const uint64_t page = pages.page_of(range.begin);
     const Part part = pages.in_page(page, range);

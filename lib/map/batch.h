@@ -20,9 +20,9 @@ class ExtentList {
   // 16 bytes each: what a call needs of memory at most, three lists of 1 MiB.
   static constexpr size_t kMost = 64 * 1024;
 
-  // For the first ones; then has_room says no rather than that there is no memory.
+  // For the first ones; then make_room says no rather than that there is no memory.
   [[nodiscard]] bool open() noexcept { return list_.reserve(kFirst); }
-  bool has_room(uint64_t offset) noexcept {
+  bool make_room(uint64_t offset) noexcept {
     if (follows(offset) || list_.size() < capacity_) return true;
     if (capacity_ == kMost) return false;
     const size_t more = std::min(kMost, 4 * capacity_);
@@ -81,8 +81,8 @@ struct Batch {
     has_taken = is_at_busy = false;
   }
 
-  bool has_room(uint64_t offset) noexcept {
-    return taken_to == UINT64_MAX && pages < kMostPages && extents.has_room(offset);
+  bool make_room(uint64_t offset) noexcept {
+    return taken_to == UINT64_MAX && pages < kMostPages && extents.make_room(offset);
   }
   void take(uint64_t offset, uint64_t len) noexcept {  // there is room
     extents.push(offset, len);
@@ -99,14 +99,14 @@ struct Batch {
   }
   // False: stop before these.
   bool add_known(uint64_t offset, uint64_t len) noexcept {
-    if (wants_known && !known.has_room(offset)) return false;
+    if (wants_known && !known.make_room(offset)) return false;
     if (wants_known) known.push(offset, len);
     known_bytes += len;
     return true;
   }
   bool add_busy(uint64_t offset, uint64_t len) noexcept {
     if (!wants_busy) is_at_busy = true;
-    if (!wants_busy || !busy.has_room(offset)) return false;
+    if (!wants_busy || !busy.make_room(offset)) return false;
     busy.push(offset, len);
     return true;
   }

@@ -53,9 +53,7 @@ int MapCall::populate() noexcept {
 int MapCall::release() noexcept {
   const Pages &pages = map_.pages;
   const Part range = arguments_.range;
-  const uint64_t page = pages.page_bytes();
-  Part whole = {(range.begin + (page - 1)) & ~(page - 1), range.end & ~(page - 1)};
-  if (range.end == pages.bytes()) whole.end = range.end;
+  Part whole = pages.whole_units(range, pages.page_bytes());
   if (whole.begin >= whole.end) {
     // No whole page; pieces of one or of two.
     whole.begin = whole.end = std::min(whole.begin, range.end);
@@ -115,7 +113,7 @@ bool MapCall::walk_fragment(Kind kind, uint64_t page, uint64_t subpage, Part fra
   const bool is_known =
       kind == Kind::kRelease ? pages.is_fresh(page) : pages.is_zero(page, subpage);
   if (is_known) return batch.add_known(fragment.begin, bytes);
-  if (!batch.has_room(fragment.begin)) return false;
+  if (!batch.make_room(fragment.begin)) return false;
   batch.add_untaken(fragment.begin, bytes);
   return true;
 }
@@ -202,7 +200,7 @@ int MapCall::run(Kind kind, const Batch &batch, PageState after) noexcept {
     const Verb verb = kind == Kind::kRelease ? release_space : zero_space;
     error = run_job(verb, batch.extents, hands.observer(), Counts::kYes);
   }
-  hands.empty(error == 0);
+  hands.finish(error == 0);
   return error;
 }
 

@@ -126,13 +126,13 @@ void Detail::clear_dirty(uint64_t from, uint64_t to) noexcept {
   });
 }
 
-void Detail::cleared(uint64_t from, uint64_t to) noexcept {
+void Detail::end_clearing(uint64_t from, uint64_t to) noexcept {
   for_words(from, to, [&](uint64_t &, uint64_t &clearing, uint64_t bits) {
     remove(clearing, bits, clearing_);
   });
 }
 
-void Detail::not_cleared(uint64_t from, uint64_t to) noexcept {
+void Detail::fail_clearing(uint64_t from, uint64_t to) noexcept {
   for_words(from, to, [&](uint64_t &dirty, uint64_t &clearing, uint64_t bits) {
     add(dirty, bits & clearing, dirty_);
     remove(clearing, bits, clearing_);

@@ -13,10 +13,9 @@ namespace hpz {
 
 enum class SubpageState { kZero, kDirty, kClearing };
 
-// Numbers of subpages within their page.
 struct SubpageRun {
   SubpageState state;
-  uint64_t end;
+  uint64_t end;  // a subpage's number within its page
 };
 
 inline constexpr uint64_t kWordBits = 64;
@@ -54,10 +53,10 @@ class Detail {
     }
   }
   void set_clearing(uint64_t from, uint64_t to) noexcept;
-  void take(uint64_t from, uint64_t to) noexcept;         // dirty or not: being cleared, only
-  void clear_dirty(uint64_t from, uint64_t to) noexcept;  // but not of what is being cleared
-  void cleared(uint64_t from, uint64_t to) noexcept;      // no more being cleared
-  void not_cleared(uint64_t from, uint64_t to) noexcept;  // ... but dirty
+  void take(uint64_t from, uint64_t to) noexcept;           // dirty or not: being cleared, only
+  void clear_dirty(uint64_t from, uint64_t to) noexcept;    // but not of what is being cleared
+  void end_clearing(uint64_t from, uint64_t to) noexcept;   // no more being cleared
+  void fail_clearing(uint64_t from, uint64_t to) noexcept;  // ... but dirty
 
  private:
   uint64_t *dirty_words() noexcept { return reinterpret_cast<uint64_t *>(this + 1); }

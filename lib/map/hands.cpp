@@ -4,24 +4,11 @@
 #include <algorithm>
 
 namespace hpz {
-namespace {
-
-// Bytes to the beginning of the next subpage or page, if they are not at one.
-uint64_t round_up(uint64_t offset, uint64_t unit) noexcept {
-  return (offset + (unit - 1)) & ~(unit - 1);
-}
-
-// The last one of the map may be short.
-uint64_t round_down(uint64_t offset, uint64_t unit, uint64_t map_bytes) noexcept {
-  return offset == map_bytes ? offset : offset & ~(unit - 1);
-}
-
-}  // namespace
 
 Part Hands::whole_units(Part part) const noexcept {
   const Pages &pages = map_.pages;
   const uint64_t unit = after_ == PageState::kFresh ? pages.page_bytes() : pages.subpage_bytes();
-  return {round_up(part.begin, unit), round_down(part.end, unit, pages.bytes())};
+  return pages.whole_units(part, unit);
 }
 
 Part Hands::taken_of(Part part) const noexcept {
@@ -93,14 +80,14 @@ void Hands::for_done(Part part, size_t first, const Visit &visit) const noexcept
   for (size_t i = first; i < told_.size() && told_[i].begin < part.end; ++i) {
     Part done = {told_[i].begin, told_[i].end};
     while (i + 1 < told_.size() && told_[i + 1].begin == done.end) done.end = told_[++i].end;
-    done.begin = round_up(std::max(done.begin, part.begin), pages.subpage_bytes());
-    done.end = round_down(std::min(done.end, part.end), pages.subpage_bytes(), pages.bytes());
+    done = pages.whole_units({std::max(done.begin, part.begin), std::min(done.end, part.end)},
+                             pages.subpage_bytes());
     if (done.begin < done.end) visit(done);
   }
 }
 
 // A part of the page that is still in our hands.
-void Hands::empty_part(uint64_t page, Part part, size_t first, bool is_done) noexcept {
+void Hands::finish_part(uint64_t page, Part part, size_t first, bool is_done) noexcept {
   const auto is_all = [&](Part done) { return done.begin == part.begin && done.end == part.end; };
   if (!is_done) for_done(part, first, [&](Part done) { is_done = is_all(done); });
   if (is_done) {
@@ -123,18 +110,18 @@ void Hands::empty_part(uint64_t page, Part part, size_t first, bool is_done) noe
   for_done(part, first, [&](Part done) { publish(page, done, PageState::kZero); });
 }
 
-void Hands::empty_page(uint64_t page, Part taken, size_t first, bool is_done) noexcept {
+void Hands::finish_page(uint64_t page, Part taken, size_t first, bool is_done) noexcept {
   uint64_t at = taken.begin;
   for (size_t i = first; i < told_.size() && told_[i].begin < taken.end; ++i) {
     const Part published = published_of(told_[i], page);
     if (published.begin >= published.end) continue;
-    if (at < published.begin) empty_part(page, {at, published.begin}, first, is_done);
+    if (at < published.begin) finish_part(page, {at, published.begin}, first, is_done);
     at = published.end;
   }
-  if (at < taken.end) empty_part(page, {at, taken.end}, first, is_done);
+  if (at < taken.end) finish_part(page, {at, taken.end}, first, is_done);
 }
 
-void Hands::empty(bool is_done) noexcept {
+void Hands::finish(bool is_done) noexcept {
   uint64_t taken_bytes = 0;
   for (const hpz_extent &extent : batch_.extents.list()) {
     const Part taken = taken_of({extent.offset, extent.offset + extent.len});
@@ -151,7 +138,7 @@ void Hands::empty(bool is_done) noexcept {
       const uint64_t page = pages.page_of(at);
       const Part part = pages.in_page(page, {at, taken.end});
       while (first < told_.size() && told_[first].end <= part.begin) ++first;
-      empty_page(page, part, first, is_done);
+      finish_page(page, part, first, is_done);
       at = part.end;
     }
   }

@@ -26,7 +26,7 @@ class Hands {
   // For the job, whose threads may call it at once.
   DoneObserver observer() noexcept { return {tell, this}; }
   // After the job: all of it is done, or what was told.
-  void empty(bool is_done) noexcept;
+  void finish(bool is_done) noexcept;
 
  private:
   struct Told {
@@ -44,8 +44,8 @@ class Hands {
   bool publish(uint64_t page, Part part, PageState after) noexcept;
   bool give_back(uint64_t page, Part part) noexcept;
   template <class Visit> void for_done(Part part, size_t first, const Visit &visit) const noexcept;
-  void empty_part(uint64_t page, Part part, size_t first, bool is_done) noexcept;
-  void empty_page(uint64_t page, Part taken, size_t first, bool is_done) noexcept;
+  void finish_part(uint64_t page, Part part, size_t first, bool is_done) noexcept;
+  void finish_page(uint64_t page, Part taken, size_t first, bool is_done) noexcept;
 
   Map &map_;
   const Batch &batch_;

@@ -240,7 +240,7 @@ uint64_t Pages::take_bits(uint64_t page, uint64_t from, uint64_t to, Batch &batc
         if (!batch.add_busy(offset, bytes)) return from;
         break;
       case SubpageState::kDirty:
-        if (!batch.has_room(offset)) return from;
+        if (!batch.make_room(offset)) return from;
         detail.take(from, run.end);
         batch.take(offset, bytes);
         break;
@@ -281,7 +281,7 @@ uint64_t Pages::take_dirty(uint64_t page, uint64_t from, uint64_t to, Batch &bat
       case PageState::kFresh:
         return batch.add_known(offset, bytes) ? to : from;
       case PageState::kDirty:
-        if (!batch.has_room(offset)) return from;
+        if (!batch.make_room(offset)) return from;
         if (take_all_dirty(page, from, to, batch)) return to;
         break;
       case PageState::kClearing:
@@ -309,7 +309,7 @@ uint64_t Pages::take_not_fresh(uint64_t page, uint64_t from, uint64_t to, Batch 
       case PageState::kFresh:
         return batch.add_known(offset, bytes) ? to : from;
       case PageState::kZero:
-        if (!batch.has_room(offset)) return from;
+        if (!batch.make_room(offset)) return from;
         if (!is_whole) {  // zero before, zero afterwards
           batch.add_untaken(offset, bytes);
           return to;
@@ -318,7 +318,7 @@ uint64_t Pages::take_not_fresh(uint64_t page, uint64_t from, uint64_t to, Batch 
         batch.take(offset, bytes);
         return to;
       case PageState::kDirty:
-        if (!batch.has_room(offset)) return from;
+        if (!batch.make_room(offset)) return from;
         if (take_all_dirty(page, from, to, batch)) return to;
         break;
       case PageState::kClearing:
@@ -326,7 +326,7 @@ uint64_t Pages::take_not_fresh(uint64_t page, uint64_t from, uint64_t to, Batch 
       case PageState::kRemarked:
         return batch.add_busy(offset, bytes) ? to : from;
       case PageState::kPartial: {
-        if (!batch.has_room(offset)) return from;
+        if (!batch.make_room(offset)) return from;
         if (!lock(page, state)) break;
         Detail &detail = *details_[page];
         if (detail.is_clearing(from, to)) {
@@ -357,7 +357,7 @@ bool Pages::publish(uint64_t page, uint64_t from, uint64_t to, PageState zero_or
     const PageState state = load(page);
     if (state == PageState::kPartial) {
       if (!lock(page, state)) continue;
-      details_[page]->cleared(from, to);
+      details_[page]->end_clearing(from, to);
       unlock(page, settled(page));
       return true;
     }
@@ -370,7 +370,7 @@ bool Pages::publish(uint64_t page, uint64_t from, uint64_t to, PageState zero_or
     if (state == PageState::kRemarked || zero_or_fresh == PageState::kFresh) return false;
     if (!lock(page, state)) continue;
     Detail *const detail = make_clearing_detail(page);
-    if (detail != nullptr) detail->cleared(from, to);
+    if (detail != nullptr) detail->end_clearing(from, to);
     unlock(page, detail != nullptr ? PageState::kPartial : state);
     return detail != nullptr;
   }
@@ -382,14 +382,14 @@ bool Pages::give_back(uint64_t page, uint64_t from, uint64_t to) noexcept {
     const PageState state = load(page);
     if (state == PageState::kPartial) {
       if (!lock(page, state)) continue;
-      details_[page]->not_cleared(from, to);
+      details_[page]->fail_clearing(from, to);
       unlock(page, settled(page));
       return false;
     }
     if (state == PageState::kClearing && !is_whole) {
       if (!lock(page, state)) continue;
       Detail *const detail = make_clearing_detail(page);
-      if (detail != nullptr) detail->not_cleared(from, to);
+      if (detail != nullptr) detail->fail_clearing(from, to);
       unlock(page, detail != nullptr ? PageState::kPartial : PageState::kDirty);
       return detail == nullptr;
     }

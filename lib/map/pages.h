@@ -126,6 +126,12 @@ class Pages {
     return {std::max(part.begin, offset_of(page, 0)),
             std::min(part.end, offset_of(page, subpages_of(page)))};
   }
+  // What of the part is whole pages or subpages (unit: their bytes); the last one of the map may be
+  // short and counts as whole. None: the end is not behind the beginning.
+  Part whole_units(Part part, uint64_t unit) const noexcept {
+    return {(part.begin + (unit - 1)) & ~(unit - 1),
+            part.end == shape_.len ? part.end : part.end & ~(unit - 1)};
+  }
   unsigned subpage_shift() const noexcept { return subpage_shift_; }
   unsigned detail_shift() const noexcept { return detail_shift_; }
   void prefetch(uint64_t page) const noexcept { __builtin_prefetch(states_ + page, 1); }
@@ -170,8 +176,9 @@ class Pages {
   unsigned page_shift_ = 0, subpage_shift_ = 0;
   unsigned detail_shift_ = 0;  // subpages of a page, as a power of two
   LazyMemory state_memory_, detail_memory_;
-  std::atomic<uint8_t> *states_ = nullptr;  // exclusive or initial: what nobody has touched is that
-  Detail **details_ = nullptr;              // null if a page is one subpage
+  // State XOR shape_.initial, so that untouched memory, 0, is the initial state.
+  std::atomic<uint8_t> *states_ = nullptr;
+  Detail **details_ = nullptr;  // null if a page is one subpage
   std::atomic<uint64_t> detail_bytes_{0};
 };
 

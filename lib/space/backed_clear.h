@@ -43,7 +43,7 @@ class BackedClearer {
   const BackedResult &result() const noexcept { return result_; }  // nothing is left
 
  private:
-  static constexpr size_t kMostWindows = 64, kMostParts = 64;  // as many as a PartClearer batches
+  static constexpr size_t kMostParts = PartClearer::kMostParts, kMostWindows = kMostParts;
   struct Window {
     uint64_t position, bytes;
     char *at;

@@ -10,6 +10,9 @@
 
 namespace hpz {
 
+// Some 1 % of the time that it takes to clear so much goes into mapping it.
+inline constexpr uint64_t kUsualWindowBytes = uint64_t{64} << 20;
+
 // Positions are offsets of the space plus Backing::skew, so that pages lie at multiples of their
 // size. Results are 0 or a negative errno value. Several threads at once call all but destroy.
 struct BackingOps {

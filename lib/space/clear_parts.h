@@ -23,6 +23,8 @@ struct ClearResult {
 // other interleaved, the others by lanes. After an error it clears nothing more.
 class PartClearer {
  public:
+  static constexpr size_t kMostParts = 64;  // in a batch: four times what a kernel interleaves
+
   // The bands of the policy; the extent that decides for small parts is the whole chunk.
   PartClearer(const Bands &bands, uint64_t chunk_bytes) noexcept
       : bands_(bands), chunk_bytes_(chunk_bytes) {}
@@ -31,7 +33,6 @@ class PartClearer {
   ClearResult finish() noexcept;                // clears what is left, and fences
 
  private:
-  static constexpr size_t kMostParts = 64;  // four times what a kernel interleaves
   // Interleaving hides page walks: 2.6x for pages of 4 KiB, 2.3x still for this much (Granite
   // Rapids, hpz_zero_pages). Larger ones have lanes enough of their own.
   static constexpr uint64_t kSmallBytes = 64 * 1024;

@@ -15,8 +15,6 @@
 namespace hpz {
 namespace {
 
-constexpr uint64_t kUsualWindowBytes = uint64_t{64} << 20;
-
 struct Custom {
   hpz_space_ops ops;
   void *context;

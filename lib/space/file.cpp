@@ -24,9 +24,6 @@
 namespace hpz {
 namespace {
 
-// Some 1 % of the time that it takes to clear so much goes into mapping it.
-constexpr uint64_t kUsualWindowBytes = uint64_t{64} << 20;
-
 // Positions count from the first page of the range.
 class FileBacking {
  public:
