@@ -12,6 +12,7 @@ struct Experiment {
   std::string_view name, operands, summary;  // no summary: not for people, not listed
   size_t operand_count;
   std::string_view options;     // those that it understands, separated by blanks
+  std::string_view usual;       // pages and sizes without options, in lines; none: it has neither
   int (*run)(const Options &);  // exit code; throws Refusal
 };
 

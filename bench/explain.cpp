@@ -136,6 +136,7 @@ int run(const Options &options) {
 }  // namespace
 
 const Experiment kExplain = {
-    "explain", "SIZE", "what each policy uses at that size, and why not the others", 1, "", run};
+    "explain", "SIZE", "what each policy uses at that size, and why not the others", 1, "",
+    "",        run};
 
 }  // namespace hpz::bench

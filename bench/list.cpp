@@ -84,6 +84,7 @@ int run(const Options &) {
 
 }  // namespace
 
-const Experiment kList = {"list", "", "the kernels, which run here, which are chosen", 0, "", run};
+const Experiment kList = {"list", "", "the kernels, which run here, which are chosen", 0, "",
+                          "",     run};
 
 }  // namespace hpz::bench

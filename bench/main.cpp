@@ -53,11 +53,26 @@ void print_help() {
       "do instead).\n");
 }
 
+// Of one command: what it takes, and what it does without.
+void print_help_of(const Experiment &experiment) {
+  std::string words(experiment.name);
+  if (!experiment.operands.empty()) words += " " + std::string(experiment.operands);
+  std::printf("hpzero-bench %s: %s\n\nusage: hpzero-bench %s%s\n", words.c_str(),
+              std::string(experiment.summary).c_str(), words.c_str(),
+              experiment.options.empty() ? "" : " [options]");
+  if (!experiment.usual.empty()) {
+    std::printf("\nwithout options, as far as it fits:\n%s", std::string(experiment.usual).c_str());
+  }
+  if (!experiment.options.empty()) {
+    std::printf("\noptions:\n%s", options_help(experiment.options).c_str());
+  }
+  std::printf("\n'hpzero-bench --help' lists all commands and options.\n");
+}
+
 void check_options(const Experiment &experiment, const Options &options) {
-  const std::string known = " " + std::string(experiment.options) + " ";
   const std::string name(experiment.name);
   for (const std::string &option : options.given) {
-    if (known.find(" " + option + " ") == std::string::npos) {
+    if (!is_listed(option, experiment.options)) {
       throw Refusal(
           "option " + option + " means nothing to '" + name + "': leave it out" +
           (experiment.options.empty() ? "" : ", or use " + std::string(experiment.options)));
@@ -76,7 +91,11 @@ void check_options(const Experiment &experiment, const Options &options) {
 int run(const std::vector<std::string_view> &arguments) {
   const Options options = parse_options(arguments);
   if (options.wants_help) {
-    print_help();
+    if (options.has_command) {
+      print_help_of(find_experiment(options.command));
+    } else {
+      print_help();
+    }
     return kExitOk;
   }
   if (options.wants_version) {

@@ -36,9 +36,8 @@ namespace {
 constexpr const char *kLegend =
     "Mean and standard deviation of the time for one piece of that size, cold: nobody touched it\n"
     "since all the others were cleared. saved: of the time of a temporary mapping for each 4 KiB,\n"
-    "median over rounds. rate by direct: by that of hpz_space_direct. All rows clear by one "
-    "kernel;\n"
-    "the second column by REP STOSB, 4 KiB at a time, as operating system kernels do.\n"
+    "median over rounds. rate by space_direct: by that of hpz_space_direct. All rows clear by one\n"
+    "kernel; the second column by REP STOSB, 4 KiB at a time, as operating system kernels do.\n"
     "One thread.\n";
 
 // It aims at less than a minute; what the published report repeats 48 times is repeated so, too.
@@ -70,10 +69,10 @@ void touch(char *base, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes; at += step) *const_cast<volatile char *>(base + at) = 1;
 }
 
-class Mapped : public JobTour {
+class MappingCosts : public JobTour {
  public:
-  Mapped(const Options &options, JobBook &book, const Crew &crew, std::string kernel,
-         Progress &progress)
+  MappingCosts(const Options &options, JobBook &book, const Crew &crew, std::string kernel,
+               Progress &progress)
       : JobTour(options, book, kUsualSeconds),
         crew_(crew),
         kernel_(std::move(kernel)),
@@ -298,10 +297,10 @@ int run(const Options &options) {
   book.context("mapping_kernel", kernel);
   const Crew crew(0);
   Progress progress;
-  Mapped mapped(options, book, crew, kernel, progress);
-  mapped.plan();
-  mapped.measure_all();
-  book.finish(mapped.seconds());
+  MappingCosts costs(options, book, crew, kernel, progress);
+  costs.plan();
+  costs.measure_all();
+  book.finish(costs.seconds());
   return kExitOk;
 }
 
@@ -313,6 +312,8 @@ const Experiment kMapping = {
     "what mapping memory costs in order to clear it",
     0,
     "--kernel --size --pages --set --repetitions --seconds --json",
+    "  pages thp and 2m; 2MiB and 1GiB, on 1g only 1GiB;\n"
+    "  96MiB on 4k and thp, allocated and touched\n",
     run,
 };
 

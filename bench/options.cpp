@@ -83,9 +83,9 @@ constexpr OptionRow kOptions[] = {
        o.seconds = parse_number<double>(value, 1, 86'400, "--seconds");
      }},
     {"--set", "SIZE",
-     "run, tune, mapping: memory that cold ranges are walked through (default 4GiB, mapping\n"
-     "                          2GiB, if it fits);\n"
-     "                          populate: sparse memory for reset (default 8GiB, if it fits)",
+     "run, tune, mapping: memory that cold ranges are walked through\n"
+     "(default 4GiB, mapping 2GiB, if it fits);\n"
+     "populate: sparse memory for reset (default 8GiB, if it fits)",
      [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
     {"--json", "FILE", "write every sample, in Google Benchmark's format",
      [](Options &o, std::string_view value) { o.json = std::string(value); }},
@@ -108,7 +108,6 @@ const OptionRow &find_option(std::string_view name) {
 
 Options parse_options(const std::vector<std::string_view> &arguments) {
   Options options;
-  bool has_command = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
     if (argument == "-h") {
@@ -116,11 +115,11 @@ Options parse_options(const std::vector<std::string_view> &arguments) {
       continue;
     }
     if (!argument.starts_with("-") || argument == "-") {
-      if (has_command) {
+      if (options.has_command) {
         options.operands.emplace_back(argument);
       } else {
         options.command = argument;
-        has_command = true;
+        options.has_command = true;
       }
       continue;
     }
@@ -146,14 +145,25 @@ Options parse_options(const std::vector<std::string_view> &arguments) {
   return options;
 }
 
-std::string options_help() {
+bool is_listed(std::string_view option, std::string_view names) {
+  const std::string list = " " + std::string(names) + " ";
+  return list.find(" " + std::string(option) + " ") != std::string::npos;
+}
+
+std::string options_help(std::optional<std::string_view> names) {
   constexpr size_t kColumn = 26;
   std::string text;
   for (const OptionRow &row : kOptions) {
+    if (names && !is_listed(row.name, *names)) continue;
     std::string left = "  " + std::string(row.name);
     if (!row.argument.empty()) left += " " + std::string(row.argument);
     left.resize(std::max(kColumn, left.size() + 1), ' ');
-    text += left + std::string(row.help) + "\n";
+    text += left;
+    for (const char letter : row.help) {
+      text += letter;
+      if (letter == '\n') text.append(kColumn, ' ');
+    }
+    text += "\n";
   }
   return text;
 }

@@ -18,6 +18,7 @@ namespace hpz::bench {
 // Empty and nullopt: not asked for, so the default is "what is there".
 struct Options {
   std::string command = "run";
+  bool has_command = false;  // it was written
   std::vector<std::string> operands;
   std::vector<std::string> kernels;
   std::vector<uint64_t> sizes;
@@ -37,8 +38,11 @@ struct Options {
 // arguments: without the program's name. Throws Refusal.
 Options parse_options(const std::vector<std::string_view> &arguments);
 
-// The part of --help that describes options.
-std::string options_help();
+// Whether names, separated by blanks, have that option.
+bool is_listed(std::string_view option, std::string_view names);
+
+// The part of --help that describes options: all of them, or those of names.
+std::string options_help(std::optional<std::string_view> names = std::nullopt);
 
 }  // namespace hpz::bench
 

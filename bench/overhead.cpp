@@ -176,9 +176,10 @@ int run(const Options &options) {
 }  // namespace
 
 const Experiment kOverhead = {
-    "overhead", "", "what a call, the first call and hpz_init cost", 0, "--repetitions --json", run,
+    "overhead", "",  "what a call, the first call and hpz_init cost", 0, "--repetitions --json",
+    "",         run,
 };
 
-const Experiment kFirstCall = {"first-call", "", "", 0, "", be_first_caller};
+const Experiment kFirstCall = {"first-call", "", "", 0, "", "", be_first_caller};
 
 }  // namespace hpz::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The library's map of what is known to be zero as a C++ value, and its verbs as samples.
+// The library's map of what is known to be zero as a C++ value, and its verbs.
 #ifndef HPZERO_BENCH_PAGE_MAP_H
 #define HPZERO_BENCH_PAGE_MAP_H
 
@@ -21,7 +21,6 @@ class PageMap {
   PageMap(const PageMap &) = delete;
   PageMap &operator=(const PageMap &) = delete;
 
-  hpz_map *get() const { return map_; }
   hpz_map_counts counts() const;
 
   // All of these throw what the library refuses.

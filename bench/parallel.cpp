@@ -290,6 +290,7 @@ const Experiment kParallel = {
     "teams and threads against one thread, what a team's calls cost",
     0,
     "--kernel --size --pages --threads --repetitions --seconds --json",
+    "  pages 4k, thp, 2m and 1g; 128MiB, on 2m 512MiB, on 1g 1GiB\n",
     run,
 };
 

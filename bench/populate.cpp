@@ -404,6 +404,7 @@ const Experiment kPopulate = {
     "fresh mappings made resident, given back; reset of sparse memory",
     0,
     "--size --pages --threads --set --repetitions --seconds --json",
+    "  pages 4k, thp, 2m and 1g; 64MiB on 4k, 128MiB on thp, 256MiB on 2m, 2GiB on 1g\n",
     run,
 };
 

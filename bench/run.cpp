@@ -161,6 +161,8 @@ const Experiment kRun = {
     "measures kernels and policies against sizes (the default)",
     0,
     "--kernel --size --pages --memory --reference --repetitions --seconds --set --json",
+    "  pages 4k, thp, 2m and 1g; memory recycled and cold;\n"
+    "  sizes 4KiB to 2MiB, on 2m to 32MiB, on 1g to 1GiB\n",
     run,
 };
 

@@ -241,6 +241,7 @@ const Experiment kTune = {
     "measures bands on this machine and writes a profile",
     0,
     "--pages --set --seconds --repetitions --output --json",
+    "  pages 2m, else thp, else 4k; all sizes up to 1GiB\n",
     run,
 };
 

@@ -101,17 +101,17 @@ std::vector<Way> piece_ways(const WaysRequest &request, Clear clear, const std::
                       }
                     }});
   }
-  ways.push_back({kFencedPieces + suffix, "direct, 4 full fences" + per_piece, [=](char *range) {
-                    for (uint64_t at = 0; at < size; at += piece) {
-                      clear_between_fences(range + at, piece, clear);
-                    }
-                  }});
   ways.push_back(
       {kBarrierPieces + suffix, "direct, 4 compiler barriers" + per_piece, [=](char *range) {
          for (uint64_t at = 0; at < size; at += piece) {
            clear_between_barriers(range + at, piece, clear);
          }
        }});
+  ways.push_back({kFencedPieces + suffix, "direct, 4 full fences" + per_piece, [=](char *range) {
+                    for (uint64_t at = 0; at < size; at += piece) {
+                      clear_between_fences(range + at, piece, clear);
+                    }
+                  }});
   return ways;
 }
 

@@ -53,7 +53,8 @@ std::string render_ways(const JobResult &result, const std::string &kernel) {
       measured_row(result, std::string(kMappedPieces) + kStosbSuffix);
   const JobRowResult *const direct = measured_row(result, kSpaceDirect);
   TextTable table;
-  table.add_row({"", kernel, "+-", "saved", "rate by direct", kPerPieceKernel, "+-", "saved"});
+  table.add_row(
+      {"", kernel, "+-", "saved", "rate by space_direct", kPerPieceKernel, "+-", "saved"});
   for (const JobRowResult &row : result.rows) {
     if (row.samples.empty() || is_second_column(row.id)) continue;
     std::vector<std::string> line = {row.title};

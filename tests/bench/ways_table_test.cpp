@@ -47,8 +47,8 @@ JobResult result() {
 
 TEST(WaysTable, SavingsAreAgainstTheMappingOfTheSameColumn) {
   const std::string text = render_ways(result(), "avx9_nt");
-  EXPECT_THAT(text,
-              ContainsRegex("avx9_nt +\\+- +saved +rate by direct +rep_stosb +\\+- +saved\n"));
+  EXPECT_THAT(
+      text, ContainsRegex("avx9_nt +\\+- +saved +rate by space_direct +rep_stosb +\\+- +saved\n"));
   EXPECT_THAT(text, ContainsRegex("<mapped_pieces> +1\\.00 ms +0\\.00 ns +0 % +0\\.12 +800 us +"
                                   "0\\.00 ns +0 %\n"));
   EXPECT_THAT(text, ContainsRegex("<barrier_pieces> +220 us +0\\.00 ns +78 % +0\\.57 +480 us +"
