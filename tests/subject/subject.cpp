@@ -14,6 +14,7 @@
 //   plan kernels                    what the query functions say, as NAME=VALUE lines
 //   mark                            a system call that nothing else makes: getppid
 //   forbid-tsc                      from here on RDTSC is SIGSEGV
+//   read-tsc                        reads the counter
 //   forbid-threads                  from here on none can be created
 //   on-signal=LEN                   SIGUSR1 clears LEN bytes by every call of zero.h
 //   race=THREADS                    so many threads at once: hpz_zero, the plan, hpz_zero_stream
@@ -211,6 +212,16 @@ void forbid_threads() {
   if (pthread_create(&thread, nullptr, race, nullptr) == 0) fail(4, "there are threads still");
 }
 
+void read_counter() {
+#if defined(__x86_64__)
+  asm volatile("rdtsc" : : : "rax", "rdx");
+#elif defined(__aarch64__)
+  asm volatile("mrs x0, cntvct_el0" : : : "x0");
+#else
+  fail(2, "no counter is known of this CPU");
+#endif
+}
+
 // --- Commands -----------------------------------------------------------------------------------
 
 // Memory first: what a command needs is there before any is done.
@@ -283,6 +294,8 @@ void execute(Command &command) {
     static_cast<void>(getppid());
   } else if (verb == "forbid-tsc") {
     result = prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+  } else if (verb == "read-tsc") {
+    read_counter();
   } else if (verb == "forbid-threads") {
     forbid_threads();
   } else if (verb == "race") {

@@ -94,7 +94,8 @@ void Mounted::mount_loop(const std::string &type, unsigned mib) {
   const bool is_bare = type == "device";
   const std::string mkfs = is_bare ? "" : find_mkfs(type);
   if (mkfs.empty() && !is_bare) {
-    why_not_ = "NOT TESTED HERE: no mkfs." + type;
+    why_not_ = "no mkfs." + type + ", which tools/setup installs";
+    ADD_FAILURE() << why_not_;
     return;
   }
   const std::string image = folder_.write("image", "");
