@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lib/pool/node_pages.h"
+
+namespace hpz {
+
+uint64_t &NodePages::count_of(PageState state) noexcept {
+  switch (state) {
+    case PageState::kDirty:
+      return counts_.dirty;
+    case PageState::kBusy:
+      return counts_.busy;
+    case PageState::kClean:
+      return counts_.clean;
+    case PageState::kTaken:
+      return counts_.taken;
+    case PageState::kAbsent:
+    case PageState::kPoisoned:
+      break;
+  }
+  return counts_.poisoned;
+}
+
+// Of a state in which pages are listed.
+PageList &NodePages::list_of(const Page &page) noexcept {
+  if (page.state == PageState::kClean) return clean_;
+  if (page.state == PageState::kBusy) return busy_;
+  return page.has_memory ? dirty_ : dropped_;
+}
+
+void NodePages::leave_state(Page &page) noexcept {
+  if (page.state == PageState::kAbsent) return;
+  --count_of(page.state);
+  if (page.state == PageState::kClean || page.state == PageState::kDirty ||
+      (page.state == PageState::kBusy && !page.is_reserved)) {
+    list_of(page).remove(page);
+  }
+}
+
+// is_reserved and has_memory are those of the new state already.
+void NodePages::enter_state(Page &page, PageState state) noexcept {
+  page.state = state;
+  if (state == PageState::kAbsent) return;
+  ++count_of(state);
+  if (state == PageState::kClean) {
+    clean_.push_front(page);
+  } else if (state == PageState::kBusy && !page.is_reserved) {
+    busy_.push_back(page);
+  } else if (state == PageState::kDirty) {
+    // What is cleared in part costs the next one the least.
+    if (page.has_memory && page.chunks.are_out(1)) {
+      dirty_.push_front(page);
+    } else {
+      list_of(page).push_back(page);
+    }
+  }
+}
+
+void NodePages::add(Page &page, bool is_zero) noexcept {
+  page.is_bad = page.is_reserved = false;
+  page.has_memory = true;
+  page.workers = 0;
+  page.chunks.reset();
+  enter_state(page, is_zero ? PageState::kClean : PageState::kDirty);
+}
+
+Page *NodePages::pop_spare() noexcept {
+  Page *page = dropped_.front();
+  if (page == nullptr) page = dirty_.back();
+  if (page == nullptr) page = clean_.back();
+  if (page == nullptr) return nullptr;
+  leave_state(*page);
+  enter_state(*page, PageState::kAbsent);
+  ++page->generation;
+  return page;
+}
+
+void NodePages::take(Page &page, bool is_zero) noexcept {
+  leave_state(page);
+  page.is_reserved = false;
+  page.was_zero = is_zero;
+  ++page.generation;
+  enter_state(page, PageState::kTaken);
+}
+
+Page *NodePages::take_clean() noexcept {
+  Page *const page = clean_.front();
+  if (page != nullptr) take(*page, true);
+  return page;
+}
+
+Page *NodePages::take_any() noexcept {
+  // The one that is cleared the least, if at all.
+  Page *const page = dirty_.back();
+  if (page == nullptr) return take_clean();
+  take(*page, false);
+  return page;
+}
+
+Page *NodePages::begin(bool is_reserved, bool may_renew) noexcept {
+  Page *page = dirty_.front();
+  if (page == nullptr && may_renew) page = dropped_.front();
+  if (page == nullptr) return nullptr;
+  leave_state(*page);
+  page->is_reserved = is_reserved;
+  page->workers = 1;
+  enter_state(*page, PageState::kBusy);
+  return page;
+}
+
+void NodePages::begin_given(Page &page) noexcept {
+  leave_state(page);
+  page.chunks.reset();
+  page.workers = 1;
+  if (page.is_bad) page.chunks.close();
+  enter_state(page, PageState::kBusy);
+}
+
+Page *NodePages::join() noexcept {
+  Page *const page = busy_.front();
+  if (page == nullptr) return nullptr;
+  busy_.remove(*page);
+  page->is_reserved = true;
+  ++page->workers;
+  return page;
+}
+
+// Nobody is at the page, and no taker waits for it.
+void NodePages::resolve(Page &page) noexcept {
+  leave_state(page);
+  page.is_reserved = false;
+  if (page.is_bad) {
+    enter_state(page, PageState::kPoisoned);
+  } else if (page.has_memory && page.chunks.are_out(chunks_)) {
+    enter_state(page, PageState::kClean);
+  } else {
+    enter_state(page, PageState::kDirty);
+  }
+}
+
+bool NodePages::leave(Page &page) noexcept {
+  --page.workers;
+  if (page.workers == 0) resolve(page);
+  return page.workers == 1 && page.is_reserved;
+}
+
+NodePages::Settled NodePages::settle(Page &page) noexcept {
+  if (page.workers > 1) return Settled::kNotYet;
+  if (page.is_bad) {
+    page.workers = 0;
+    resolve(page);
+    return Settled::kLost;
+  }
+  if (!page.has_memory || !page.chunks.are_out(chunks_)) return Settled::kUnfinished;
+  page.workers = 0;
+  take(page, true);
+  return Settled::kTaken;
+}
+
+void NodePages::give_up(Page &page) noexcept {
+  --page.workers;
+  if (page.workers == 0) return resolve(page);
+  page.is_reserved = false;
+  busy_.push_back(page);
+}
+
+void NodePages::give(Page &page, bool is_zero) noexcept {
+  leave_state(page);
+  page.chunks.reset();
+  if (page.is_bad) {
+    enter_state(page, PageState::kPoisoned);
+  } else {
+    enter_state(page, is_zero ? PageState::kClean : PageState::kDirty);
+  }
+}
+
+void NodePages::poison(Page &page) noexcept {
+  if (page.state == PageState::kAbsent || page.state == PageState::kPoisoned) return;
+  page.is_bad = true;
+  if (page.state == PageState::kTaken) return;
+  page.chunks.close();
+  if (page.state == PageState::kBusy) return;
+  leave_state(page);
+  enter_state(page, PageState::kPoisoned);
+}
+
+}  // namespace hpz
