@@ -84,7 +84,7 @@ if(NOT HPZERO_CORE_ONLY)
   target_include_directories(hpzero_cpu SYSTEM PRIVATE ${HPZERO_CPUINFO_INCLUDE_DIRS})
   file(GLOB hpzero_parallel_sources CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/lib/team/*.cpp ${PROJECT_SOURCE_DIR}/lib/space/*.cpp
-       ${PROJECT_SOURCE_DIR}/lib/map/*.cpp)
+       ${PROJECT_SOURCE_DIR}/lib/map/*.cpp ${PROJECT_SOURCE_DIR}/lib/pool/*.cpp)
   hpzero_objects(hpzero_parallel ${hpzero_parallel_sources})
   target_include_directories(hpzero_parallel SYSTEM PRIVATE ${HPZERO_HWLOC_INCLUDE_DIRS})
   hpzero_shared(hpzero hpzero $<TARGET_OBJECTS:hpzero_arch> $<TARGET_OBJECTS:hpzero_lib>

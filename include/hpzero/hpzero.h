@@ -16,6 +16,7 @@
  *   hpz_space_reset(...);      clear what was touched
  *   hpz_space_release(...);    give it back
  *   hpz_map_create(...);       what is known to be zero (map.h), and the verbs minus that
+ *   hpz_pool_take(...);        pages that are zero before you ask (pool.h)
  *
  * Errors are negative errno values. Nothing throws or aborts, nothing prints (but see
  * hpz_team_create); nothing happens at load time.
@@ -25,6 +26,7 @@
 
 #include <hpzero/kernels.h>
 #include <hpzero/map.h>
+#include <hpzero/pool.h>
 #include <hpzero/space.h>
 #include <hpzero/team.h>
 #include <hpzero/version.h>

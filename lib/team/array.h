@@ -44,6 +44,7 @@ template <class T> class Array {
   [[nodiscard]] bool reserve(size_t capacity) noexcept {
     if (capacity <= capacity_) return true;
     size_t bytes;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers
     if (__builtin_mul_overflow(capacity, sizeof(T), &bytes)) return false;
     void *const grown = realloc(static_cast<void *>(data_), bytes);
     if (grown == nullptr) return false;

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lib/pool/filler.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/team/clock.h"
+#include "lib/team/thread.h"
+
+namespace hpz {
+namespace {
+
+// By number: the C library's function may be one that refuses (musl).
+int set_scheduler(pid_t thread, int policy) noexcept {
+  const sched_param parameter = {};
+  return syscall(SYS_sched_setscheduler, thread, policy, &parameter) == 0 ? 0 : -errno;
+}
+
+}  // namespace
+
+int Filler::start(void *(*main)(void *), void *argument, const CpuSet &cpus) noexcept {
+  const ThreadStart start = start_thread(main, argument, cpus);
+  if (start.error != 0) return start.error;
+  thread_ = start.thread;
+  is_pinned = start.is_pinned;
+  is_there_.store(true, std::memory_order_release);
+  return 0;
+}
+
+void Filler::close() noexcept {
+  is_closing.store(true, std::memory_order_relaxed);
+  __atomic_store_n(&cancel, 1u, __ATOMIC_RELAXED);
+}
+
+void Filler::join() noexcept {
+  if (is_there()) pthread_join(thread_, nullptr);
+  is_there_.store(false, std::memory_order_relaxed);
+}
+
+uint64_t Filler::cpu_ns() const noexcept {
+  clockid_t clock;
+  return is_there() && pthread_getcpuclockid(thread_, &clock) == 0 ? clock_ns(clock) : 0;
+}
+
+void Filler::enter() noexcept {
+  block_host_signals();
+  prctl(PR_SET_NAME, "hpzero-fill");
+  id_.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
+  if (!wants_idle) return;
+  // Tried now, while nobody can be kept waiting: whether there is a way back.
+  if (set_scheduler(0, SCHED_IDLE) != 0) {
+    cannot_sink.store(true, std::memory_order_relaxed);
+  } else if (set_scheduler(0, SCHED_OTHER) != 0) {
+    cannot_lift.store(true, std::memory_order_relaxed);
+  }
+}
+
+void Filler::sink() noexcept {
+  if (!wants_idle || is_sunk() || cannot_sink.load(std::memory_order_relaxed)) return;
+  if (!cannot_lift.load(std::memory_order_relaxed) && set_scheduler(0, SCHED_IDLE) != 0) return;
+  // Only now: lifted in between it would sink afterwards, with nobody knowing.
+  is_idle_.store(true, std::memory_order_release);
+}
+
+void Filler::lift() noexcept {
+  bool idle = true;
+  if (!is_idle_.compare_exchange_strong(idle, false, std::memory_order_acq_rel)) return;
+  if (cannot_lift.load(std::memory_order_relaxed)) {
+    is_idle_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  const pid_t id = id_.load(std::memory_order_relaxed);
+  if (set_scheduler(id, SCHED_OTHER) != 0) cannot_lift.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace hpz

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Taking pages: where they are looked for, and what a taker does for one that is not clean.
+#include <errno.h>
+
+#include <algorithm>
+
+#include "lib/plan/options.h"
+#include "lib/pool/pool.h"
+#include "lib/team/clock.h"
+#include "lib/team/mempolicy.h"
+
+namespace hpz {
+namespace {
+
+// Kinds of pages that are looked for, in this order.
+constexpr unsigned kClean = 1, kAny = 2, kDirty = 4, kBusy = 8;
+
+// One round over some nodes of an order.
+struct Pass {
+  uint32_t begin, end;
+  unsigned kinds;
+};
+
+}  // namespace
+
+struct Pool::Search {
+  uint32_t flags = 0;
+  uint64_t deadline_ns = 0;
+  const PoolNode *start = nullptr;  // whose order it is
+  Pass passes[4] = {};
+  uint32_t count = 0;
+
+  bool has(uint32_t flag) const noexcept { return (flags & flag) != 0; }
+  bool has_expired() const noexcept { return deadline_ns != 0 && monotonic_ns() >= deadline_ns; }
+  void add(uint32_t begin, uint32_t end, unsigned kinds) noexcept {
+    if (kinds != 0 && begin < end) passes[count++] = {begin, end, kinds};
+  }
+  void plan(bool is_preferred, uint32_t nodes) noexcept;
+};
+
+struct Pool::Taken {
+  uint64_t since_ns = 0;
+  PoolNode *node = nullptr;
+  Page *page = nullptr;
+  hpz_take_outcome outcome = HPZ_TAKE_HIT;
+  bool renews = false;  // there is no memory yet, and nobody else sees to it
+  bool lifts = false;   // it is the filler who is at it
+  // As they were under the lock.
+  uint64_t ticket = 0;
+};
+
+void Pool::Search::plan(bool is_preferred, uint32_t nodes) noexcept {
+  const unsigned had = has(HPZ_TAKE_ANY_CONTENT) ? kAny : kClean;
+  const unsigned dirty = has(HPZ_TAKE_CLEAN_ONLY) ? 0 : kDirty;
+  const unsigned busy = has(HPZ_TAKE_CLEAN_ONLY) ? 0 : kBusy;
+  if (nodes == 1 || has(HPZ_TAKE_STRICT)) return add(0, 1, had | dirty | busy);
+  // Near memory that must be cleared first is nearer for as long as it is used.
+  if (is_preferred) {
+    add(0, 1, had | dirty);
+    add(1, nodes, had);
+    add(1, nodes, dirty);
+  } else {
+    add(0, nodes, had);
+    add(0, nodes, dirty);
+  }
+  add(0, nodes, busy);
+}
+
+void PoolNode::Latency::add(uint64_t ns) noexcept {
+  ++takes;
+  sum_ns += ns;
+  min_ns = std::min(min_ns, ns);
+  max_ns = std::max(max_ns, ns);
+}
+
+Page *Pool::look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) noexcept {
+  return node.locked([&]() -> Page * {
+    Page *page = nullptr;
+    taken.outcome = HPZ_TAKE_HIT;
+    if ((kinds & kAny) != 0) page = node.pages.take_any();
+    if ((kinds & kClean) != 0) page = node.pages.take_clean();
+    if (page != nullptr) {
+      taken.ticket = uint64_t{page->generation} << 32 | page->id;
+      node.latency[HPZ_TAKE_HIT].add(monotonic_ns() - taken.since_ns);
+    } else if ((kinds & kDirty) != 0) {
+      page = node.pages.begin(true, may_renew);
+      taken.outcome = HPZ_TAKE_MISS;
+    }
+    if (page == nullptr && (kinds & kBusy) != 0) {
+      page = node.pages.join();
+      taken.outcome = HPZ_TAKE_WAIT;
+    }
+    if (page == nullptr) return nullptr;
+    if (taken.outcome != HPZ_TAKE_HIT) {
+      node.clearing.fetch_add(1, std::memory_order_relaxed);
+      taken.lifts = node.filler.current == page;
+      taken.renews = !page->has_memory && page->workers == 1;
+    }
+    taken.node = &node;
+    taken.page = page;
+    node.events.look(node.pages.counts());
+    return page;
+  });
+}
+
+Page *Pool::find_page(const Search &search, bool may_renew, Taken &taken) noexcept {
+  for (uint32_t i = 0; i < search.count; ++i) {
+    const Pass &pass = search.passes[i];
+    for (uint32_t at = pass.begin; at < pass.end; ++at) {
+      PoolNode &node = *nodes_[search.start->order[at]];
+      Page *const page = look(node, pass.kinds, may_renew, taken);
+      if (page != nullptr) return page;
+    }
+  }
+  return nullptr;
+}
+
+// The page is reserved. 0: it is taken, and reads zero; -EAGAIN: it was poisoned meanwhile;
+// -ETIMEDOUT; or why it cannot be renewed.
+int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
+  PoolNode &node = *taken.node;
+  Page &page = *taken.page;
+  if (taken.lifts) node.filler.lift();
+  bool renews = taken.renews, has_expired = false;
+  int error = 0;
+  for (;;) {
+    error = clear_page({node, page, renews, false}, [&](uint64_t) {
+      has_expired = search.has_expired();
+      return !has_expired;
+    });
+    if (error == 0 && has_expired) error = -ETIMEDOUT;
+    uint32_t turn = 0;
+    bool is_over = true, waits = false;
+    node.locked([&] {
+      switch (node.pages.settle(page)) {
+        case NodePages::Settled::kTaken:
+          error = 0;
+          taken.ticket = uint64_t{page.generation} << 32 | page.id;
+          node.latency[taken.outcome].add(monotonic_ns() - taken.since_ns);
+          break;
+        case NodePages::Settled::kLost:
+          error = -EAGAIN;
+          break;
+        case NodePages::Settled::kUnfinished:
+          is_over = error != 0;
+          renews = !page.has_memory;
+          break;
+        case NodePages::Settled::kNotYet:
+          is_over = error != 0;
+          renews = false;
+          waits = true;
+          turn = page.turn.load(std::memory_order_relaxed);
+          break;
+      }
+      if (is_over && error != 0 && error != -EAGAIN) node.pages.give_up(page);
+      node.events.look(node.pages.counts());
+    });
+    if (is_over) break;
+    if (waits) {  // ... and looks again, at what the others have left undone
+      futex_wait(page.turn, turn, search.deadline_ns);
+      has_expired = search.has_expired();
+    }
+  }
+  node.clearing.fetch_sub(1, std::memory_order_relaxed);
+  wake_filler(node);
+  if (error != 0) tell_waiters();
+  return error;
+}
+
+int Pool::take_one(const Search &search, Taken &taken) noexcept {
+  constexpr uint64_t kRetryNs = 20'000'000;  // huge pages that others give back are no news
+  bool is_waiter = false, may_renew = true;
+  int refused = 0, error = 0;
+  for (;;) {
+    const uint32_t news = news_.load(std::memory_order_acquire);
+    if (find_page(search, may_renew, taken) != nullptr) {
+      error = taken.outcome == HPZ_TAKE_HIT ? 0 : clear_for_taker(search, taken);
+      if (error == 0 || error == -ETIMEDOUT) break;
+      if (error != -EAGAIN) {
+        may_renew = false;
+        refused = error;
+      }
+      continue;
+    }
+    error = refused != 0 ? refused : search.has(HPZ_TAKE_CLEAN_ONLY) ? -EAGAIN : -ENOMEM;
+    if (!search.has(HPZ_TAKE_AWAIT)) break;
+    if (!is_waiter) {
+      // Said first, then looked again: whoever gives one now tells.
+      awaiting_.fetch_add(1, std::memory_order_seq_cst);
+      is_waiter = true;
+      continue;
+    }
+    error = -ETIMEDOUT;
+    if (search.has_expired()) break;
+    uint64_t until_ns = search.deadline_ns;
+    if (refused != 0) until_ns = std::min(until_ns, monotonic_ns() + kRetryNs);
+    futex_wait(news_, news, until_ns);
+    may_renew = true;
+  }
+  if (is_waiter) awaiting_.fetch_sub(1, std::memory_order_relaxed);
+  return error;
+}
+
+int Pool::take(const hpz_take_options &options, hpz_page *out, size_t count) noexcept {
+  Search search;
+  search.flags = options.flags;
+  search.deadline_ns = options.deadline_ns;
+  search.start = nodes_[0];
+  if (options.node != -1) {
+    search.start = find_node(options.node);
+    if (search.start == nullptr) return -EINVAL;
+  } else if (nodes_.size() > 1) {
+    const PoolNode *const here = find_node(current_node());
+    if (here != nullptr) search.start = here;
+  }
+  search.plan(options.node != -1, static_cast<uint32_t>(nodes_.size()));
+
+  const size_t size = out->size;
+  Taken taken;
+  taken.since_ns = monotonic_ns();
+  for (size_t i = 0; i < count; ++i) {
+    const int error = take_one(search, taken);
+    if (error != 0) return i != 0 ? static_cast<int>(i) : error;
+    const Page &page = *taken.page;
+    hpz_page own = HPZ_PAGE_INIT;
+    own.size = size;
+    own.base = page.base;
+    own.len = unit_bytes_;
+    own.ticket = taken.ticket;
+    own.node = taken.node->id;
+    own.fd = page.fd;
+    own.outcome = taken.outcome;
+    auto *const at = reinterpret_cast<hpz_page *>(reinterpret_cast<char *>(out) + i * size);
+    at->size = size;
+    write_info(at, own);
+    if (count > 1) taken.since_ns = monotonic_ns();
+  }
+  return static_cast<int>(count);
+}
+
+}  // namespace hpz
