@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Fillers, and takers that meet one. What depends on who comes first is held in the chunk in which
+// it is wanted (held_memory.h).
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <hpzero/hpzero.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/pool/held_memory.h"
+#include "tests/pool/pools.h"
+#include "tests/pool/threads.h"
+#include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr uint64_t kChunks = kPoolPageBytes / kPoolChunkBytes;
+
+std::vector<pid_t> fillers() {
+  return threads_named("hpzero-fill");
+}
+// Names are set by the threads themselves, once they run.
+pid_t wait_for_filler() {
+  wait_until([] { return fillers().size() == 1; });
+  return fillers()[0];
+}
+int scheduler_of(pid_t thread) {
+  return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
+}
+
+void set_filling(const PoolPointer &pool, bool on) {
+  ASSERT_EQ(hpz_pool_set_filling(pool.get(), -1, on ? 1 : 0), 0);
+}
+
+TEST(Filler, clears_what_is_given) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(4));
+  EXPECT_EQ(stats_of(pool).flags & (HPZ_POOL_FILLS | HPZ_POOL_FEWER), HPZ_POOL_FILLS);
+  const int rounds = quick() ? 2 : 8;
+  for (int i = 0; i < rounds; ++i) {
+    const std::vector<hpz_page> pages = take_all(pool);
+    ASSERT_EQ(pages.size(), 4u);
+    for (const hpz_page &page : pages) {
+      EXPECT_TRUE(is_zero(page));
+      spoil(page);
+    }
+    ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), pages.size(), 0), 0);
+    wait_until([&] { return stats_of(pool).clean == 4; });
+    EXPECT_EQ(counts_of(pool), (Counts{4, 0, 0, 0, 0}));
+  }
+  const hpz_pool_stats stats = stats_of(pool);
+  EXPECT_EQ(stats.filled_bytes, static_cast<uint64_t>(rounds) * 4 * kPoolPageBytes);
+  EXPECT_EQ(stats.cleared_bytes, 0u);
+  EXPECT_EQ(stats.hits, static_cast<uint64_t>(rounds) * 4);
+  EXPECT_GT(stats.filler_cpu_ns, 0u);
+}
+
+TEST(Filler, is_a_thread_that_bothers_nobody) {
+  const Watchdog watchdog;
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  {
+    const PoolPointer pool = make_pool(plain_options(1));
+    const pid_t filler = wait_for_filler();
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(filler, sizeof cpus, &cpus), 0);
+    CPU_AND(&after, &cpus, &before);
+    EXPECT_TRUE(CPU_EQUAL(&after, &cpus)) << "inside of its creator's";
+    // Rows F25: all but the synchronous signals.
+    const uint64_t blocked = strtoull(status_of(filler, "SigBlk").c_str(), nullptr, 16);
+    for (const int signal : {SIGTERM, SIGALRM, SIGCHLD, SIGINT, SIGUSR1}) {
+      EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << signal;
+    }
+    for (const int signal : {SIGSEGV, SIGBUS}) {
+      EXPECT_EQ(blocked >> (signal - 1) & 1, 0u) << signal;
+    }
+    EXPECT_EQ(scheduler_of(filler), SCHED_OTHER);
+  }
+  wait_until([] { return fillers().empty(); });
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&after, &before));
+}
+
+TEST(Filler, runs_where_it_is_told) {
+  const Watchdog watchdog;
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int last = -1;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<size_t>(cpu), &allowed)) last = cpu;
+  }
+  const std::string list = std::to_string(last);
+  hpz_pool_options options = plain_options(1);
+  options.cpus = list.c_str();
+  const PoolPointer pool = make_pool(options);
+  cpu_set_t cpus;
+  ASSERT_EQ(sched_getaffinity(wait_for_filler(), sizeof cpus, &cpus), 0);
+  if ((stats_of(pool).flags & HPZ_POOL_UNPINNED) != 0) {
+    GTEST_SKIP() << "NOT TESTED HERE: pinning is refused";
+  }
+  EXPECT_EQ(CPU_COUNT(&cpus), 1);
+  EXPECT_TRUE(CPU_ISSET(static_cast<size_t>(last), &cpus));
+}
+
+TEST(Filler, there_is_none_before_it_is_asked_for) {
+  const Watchdog watchdog;
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool();
+  EXPECT_TRUE(fillers().empty());
+  set_filling(pool, false);
+  EXPECT_TRUE(fillers().empty());
+  EXPECT_EQ(stats_of(pool).flags & HPZ_POOL_FILLS, 0u);
+  set_filling(pool, true);
+  EXPECT_NE(stats_of(pool).flags & HPZ_POOL_FILLS, 0u);
+  wait_until([&] { return stats_of(pool).clean == 1; });
+  EXPECT_EQ(stats_of(pool).filled_bytes, kPoolPageBytes);
+  hpz_page page;
+  ASSERT_EQ(take(pool, page, HPZ_TAKE_CLEAN_ONLY), 1);
+  EXPECT_TRUE(is_zero(page));
+}
+
+TEST(Filler, stops_within_a_chunk_and_goes_on_where_it_was) {
+  const Watchdog watchdog;
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 2);
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
+  set_filling(pool, false);
+  memory.release();
+  wait_until([&] { return stats_of(pool).busy == 0; });
+  EXPECT_EQ(counts_of(pool), (Counts{0, 1, 0, 0, 0}));
+  EXPECT_EQ(stats_of(pool).filled_bytes, 3 * kPoolChunkBytes);
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1);
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(stats_of(pool).cleared_bytes, kPoolPageBytes - 3 * kPoolChunkBytes)
+      << "what is done is done";
+}
+
+// --- A taker meets it ----------------------------------------------------------------------------
+
+TEST(Filler, a_taker_helps_and_waits_for_the_last_chunk) {
+  const Watchdog watchdog;
+  for (const uint32_t flags : {0u, HPZ_TAKE_ANY_CONTENT}) {
+    const HeldMemory memory(1);
+    const PoolPointer pool = memory.pool();
+    memory.hold(0, 0);
+    set_filling(pool, true);
+    wait_until([] { return HeldMemory::reached() == 1; });
+    hpz_page page;
+    EXPECT_EQ(take(pool, page, flags | HPZ_TAKE_CLEAN_ONLY), -EAGAIN);
+    std::atomic<bool> is_back{false};
+    std::thread taker([&] {
+      EXPECT_EQ(take(pool, page, flags), 1);
+      is_back = true;
+    });
+    wait_until([&] { return stats_of(pool).cleared_bytes == kPoolPageBytes - kPoolChunkBytes; });
+    EXPECT_FALSE(is_back) << "somebody is writing to it";
+    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
+    hpz_page none;
+    EXPECT_EQ(take(pool, none), -ENOMEM) << "one page, and it is spoken for";
+    memory.release();
+    taker.join();
+    EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_WAIT});
+    EXPECT_TRUE(is_zero(page));
+    const hpz_pool_stats stats = stats_of(pool);
+    EXPECT_EQ(stats.waits, 1u);
+    EXPECT_EQ(stats.misses, 0u);
+    EXPECT_EQ(stats.filled_bytes, kPoolChunkBytes);
+    EXPECT_GT(stats.latency[HPZ_TAKE_WAIT].max_ns, 0u);
+    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 1, 0}));
+  }
+}
+
+TEST(Filler, a_taker_prefers_what_nobody_is_at) {
+  const Watchdog watchdog;
+  const HeldMemory memory(2);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 0);
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1);
+  EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_MISS});
+  EXPECT_TRUE(is_zero(page));
+  memory.release();
+}
+
+TEST(Filler, a_taker_that_runs_out_of_time) {
+  const Watchdog watchdog;
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 0);
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  hpz_page page;
+  EXPECT_EQ(take(pool, page, 0, in_ms(20)), -ETIMEDOUT);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
+  memory.release();
+  wait_until([&] { return stats_of(pool).clean == 1; });
+  const hpz_pool_stats stats = stats_of(pool);
+  EXPECT_EQ(stats.filled_bytes + stats.cleared_bytes, kPoolPageBytes);
+  EXPECT_EQ(stats.waits, 0u);
+  ASSERT_EQ(take(pool, page, HPZ_TAKE_CLEAN_ONLY), 1);
+  EXPECT_TRUE(is_zero(page));
+}
+
+// One thread can fill the path to the memory: the filler rests while a taker is at work.
+TEST(Filler, rests_while_a_taker_clears) {
+  const Watchdog watchdog;
+  const HeldMemory memory(2);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 0);
+  hpz_page page;
+  std::thread taker([&] { EXPECT_EQ(take(pool, page), 1); });
+  wait_until([] { return HeldMemory::reached() == 1; });
+  set_filling(pool, true);
+  usleep(20'000);  // in which it would begin
+  EXPECT_EQ(stats_of(pool).filled_bytes, 0u);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 1, 1, 0, 0}));
+  memory.release();
+  taker.join();
+  wait_until([&] { return stats_of(pool).clean == 1; });
+}
+
+TEST(Filler, leaves_a_page_to_shrinking) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(3));
+  for (int i = 0; i < (quick() ? 3 : 20); ++i) {
+    const std::vector<hpz_page> pages = take_all(pool);
+    ASSERT_EQ(pages.size(), 3u);
+    for (const hpz_page &page : pages) ASSERT_TRUE(is_zero(page));
+    ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), 3, 0), 0);
+    usleep(static_cast<unsigned>(i) * 100);
+    ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 0), 0);
+    ASSERT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 0})) << "also the one that was busy";
+    ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 3), 0);
+  }
+}
+
+TEST(Filler, poison_of_the_page_in_work) {
+  const Watchdog watchdog;
+  const HeldMemory memory(2);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 1);
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  EXPECT_EQ(hpz_pool_poison(pool.get(), memory.begin() + 7), 0);
+  memory.release();
+  wait_until([&] { return stats_of(pool).clean == 1; });
+  EXPECT_EQ(counts_of(pool), (Counts{1, 0, 0, 0, 1}));
+  EXPECT_TRUE(all_are(memory.begin() + 2 * kPoolChunkBytes, memory.begin() + kPoolPageBytes,
+                      kPoison, "behind the chunk that was in work"));
+}
+
+// Faults of a range that is no longer there, given to the library: no page of it is handed out.
+TEST(Filler, memory_that_is_gone) {
+  const Watchdog watchdog;
+  const HeldMemory memory(3);
+  const PoolPointer pool = memory.pool();
+  ASSERT_EQ(mprotect(memory.begin() + 3 * kPoolChunkBytes, kPageBytes, PROT_READ), 0);
+  ASSERT_EQ(mprotect(memory.begin() + kPoolPageBytes, kPageBytes, PROT_READ), 0);
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1) << "the taker gets another one";
+  EXPECT_EQ(page.base, memory.begin() + 2 * kPoolPageBytes);
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 1, 2}));
+  EXPECT_EQ(stats_of(pool).misses, 1u);
+  EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+  ASSERT_EQ(mprotect(memory.begin() + 2 * kPoolPageBytes, kPageBytes, PROT_READ), 0);
+  set_filling(pool, true);
+  wait_until([&] { return stats_of(pool).poisoned == 3; });
+  EXPECT_EQ(take(pool, page), -ENOMEM);
+}
+
+// --- Politeness ----------------------------------------------------------------------------------
+
+TEST(Filler, rate_limit) {
+  const Watchdog watchdog;
+  constexpr uint64_t kRate = 20 * kPoolChunkBytes;
+  hpz_pool_options options = plain_options(2, HPZ_POOL_NO_FILLING);
+  options.fill_bytes_per_s = kRate;
+  const PoolPointer pool = make_pool(options);
+  const std::vector<hpz_page> pages = take_all(pool);
+  ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), 2, 0), 0);
+  const uint64_t begin_ns = in_ms(0);
+  set_filling(pool, true);
+  uint64_t filled = 0;
+  while (filled < 6 * kPoolChunkBytes) {
+    filled = stats_of(pool).filled_bytes;
+    const double seconds = static_cast<double>(in_ms(0) - begin_ns) / 1e9;
+    // A chunk is cleared, then paid for.
+    ASSERT_LE(static_cast<double>(filled), kPoolChunkBytes + seconds * kRate);
+    usleep(500);
+  }
+  // What a taker needs it gets at once.
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1);
+  EXPECT_TRUE(is_zero(page));
+}
+
+TEST(Filler, idle_class_and_the_way_out_of_it) {
+  const Watchdog watchdog;
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool(HPZ_POOL_IDLE | HPZ_POOL_NO_FILLING);
+  memory.hold(0, 0);
+  set_filling(pool, true);
+  const pid_t filler = wait_for_filler();
+  wait_until([] { return HeldMemory::reached() == 1; });
+  const uint32_t flags = stats_of(pool).flags;
+  if ((flags & HPZ_POOL_NO_IDLE) != 0) GTEST_SKIP() << "NOT TESTED HERE: SCHED_IDLE is refused";
+  EXPECT_EQ(scheduler_of(filler), SCHED_IDLE);
+  hpz_page page;
+  std::thread taker([&] { EXPECT_EQ(take(pool, page), 1); });
+  if ((flags & HPZ_POOL_NO_LIFT) == 0) {
+    wait_until([&] { return scheduler_of(filler) == SCHED_OTHER; });
+  }
+  memory.release();
+  taker.join();
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_WAIT});
+  ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+  wait_until([&] { return stats_of(pool).clean == 1; });
+  wait_until([&] { return scheduler_of(filler) == SCHED_IDLE; });
+  if ((flags & HPZ_POOL_NO_LIFT) != 0) {
+    GTEST_SKIP() << "NOT TESTED HERE: the kernel allows no way out of SCHED_IDLE";
+  }
+}
+
+}  // namespace
+}  // namespace hpz::test
