@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Everything that can fail, fails: the first call of it, the second, and so on. After each failure
+// the counters are the truth, what is handed out reads zero, and when the pool is gone nothing is
+// left of it. The library's objects are linked in, with their calls of the C library wrapped.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "tests/pool/pools.h"
+#include "tests/support/scratch_folder.h"
+#include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
+
+namespace {
+
+std::atomic<int64_t> calls_left{-1};  // negative: nothing fails
+std::atomic<bool> has_failed{false};
+
+bool fails_now() {
+  if (calls_left.load() < 0) return false;
+  if (calls_left.fetch_sub(1) != 0) return false;
+  has_failed = true;
+  return true;
+}
+
+}  // namespace
+
+// The linker makes these of the names that the library's objects use (--wrap).
+extern "C" {
+#define HPZERO_WRAP(result, name, parameters) \
+  result __real_##name parameters;            \
+  result __wrap_##name parameters;            \
+  result __wrap_##name parameters
+
+HPZERO_WRAP(void *, malloc, (size_t size)) {
+  return fails_now() ? nullptr : __real_malloc(size);
+}
+HPZERO_WRAP(void *, calloc, (size_t count, size_t size)) {
+  return fails_now() ? nullptr : __real_calloc(count, size);
+}
+HPZERO_WRAP(void *, realloc, (void *memory, size_t size)) {
+  return fails_now() ? nullptr : __real_realloc(memory, size);
+}
+HPZERO_WRAP(void *, aligned_alloc, (size_t alignment, size_t size)) {
+  return fails_now() ? nullptr : __real_aligned_alloc(alignment, size);
+}
+HPZERO_WRAP(void *, mmap, (void *at, size_t len, int access, int flags, int fd, off_t offset)) {
+  if (!fails_now()) return __real_mmap(at, len, access, flags, fd, offset);
+  errno = ENOMEM;
+  return MAP_FAILED;
+}
+HPZERO_WRAP(int, madvise, (void *at, size_t len, int advice)) {
+  if (!fails_now()) return __real_madvise(at, len, advice);
+  errno = ENOMEM;
+  return -1;
+}
+HPZERO_WRAP(int, mincore, (void *at, size_t len, unsigned char *pages)) {
+  if (!fails_now()) return __real_mincore(at, len, pages);
+  errno = EAGAIN;
+  return -1;
+}
+HPZERO_WRAP(int, ftruncate, (int fd, off_t size)) {
+  if (!fails_now()) return __real_ftruncate(fd, size);
+  errno = ENOSPC;
+  return -1;
+}
+HPZERO_WRAP(int, eventfd, (unsigned value, int flags)) {
+  if (!fails_now()) return __real_eventfd(value, flags);
+  errno = EMFILE;
+  return -1;
+}
+HPZERO_WRAP(int, pthread_create,
+            (pthread_t * thread, const pthread_attr_t *attributes, void *(*entry)(void *),
+             void *argument)) {
+  return fails_now() ? EAGAIN : __real_pthread_create(thread, attributes, entry, argument);
+}
+HPZERO_WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
+  if (number != SYS_memfd_create || !fails_now()) {
+    return __real_syscall(number, a, b, c, d, e, f);
+  }
+  errno = EMFILE;
+  return -1;
+}
+}
+
+namespace hpz::test {
+namespace {
+
+constexpr size_t kSmallBytes = size_t{64} << 10;
+
+hpz_pool_options small_options(uint64_t pages, uint32_t flags) {
+  hpz_pool_options options = HPZ_POOL_OPTIONS_INIT;
+  options.page_bytes = kSmallBytes;
+  options.pages_per_node = pages;
+  options.flags = HPZ_POOL_PLAIN | flags;
+  return options;
+}
+
+bool is_shortage(int error) {
+  return error == -ENOMEM || error == -EMFILE || error == -ENOSPC || error == -EAGAIN;
+}
+
+// Of mappings that a pool makes.
+size_t pools_mappings() {
+  const std::string maps = read_file("/proc/self/maps");
+  size_t count = 0;
+  for (const char *const name : {"/memfd:hpzero_pool", "/dev/zero"}) {
+    for (size_t at = maps.find(name); at != std::string::npos; at = maps.find(name, at + 1))
+      ++count;
+  }
+  return count;
+}
+
+// What a caller does, who keeps count.
+class Caller {
+ public:
+  explicit Caller(uint32_t flags) : flags_(flags) {}
+
+  void live() {
+    const hpz_pool_options options = small_options(4, flags_ | HPZ_POOL_NO_FILLING);
+    hpz_pool *created = nullptr;
+    const int error = hpz_pool_create(&options, &created);
+    if (error != 0) {
+      ASSERT_TRUE(is_shortage(error)) << error;
+      ASSERT_EQ(created, nullptr);
+      return;
+    }
+    pool_ = {created, hpz_pool_destroy};
+    pages_ = 4;
+    check();
+    take_some(2);
+    give_some(1, 0);
+    resize(6);
+    take_some(6);
+    give_some(3, HPZ_GIVE_CLEAR);
+    give_some(2, 0);
+    resize(2);
+    resize(5);
+    take_some(5);
+    give_some(5, 0);
+    fill();
+    const int fd = hpz_pool_event_fd(pool_.get(), -1, 2);
+    ASSERT_TRUE(fd >= 0 || is_shortage(fd)) << fd;
+    if (fd >= 0) close(fd);
+    take_some(1);
+    poison();
+    resize(0);
+    resize(2);
+    take_some(2);
+    give_some(2, 0);
+    const int filling = hpz_pool_set_filling(pool_.get(), -1, 1);
+    ASSERT_TRUE(filling == 0 || is_shortage(filling)) << filling;
+  }
+
+ private:
+  void check() {
+    const hpz_pool_stats stats = stats_of(pool_);
+    ASSERT_EQ(stats.taken, held_.size());
+    ASSERT_EQ(stats.busy, 0u);
+    ASSERT_EQ(stats.poisoned, poisoned_);
+    ASSERT_EQ(stats.clean + stats.dirty + stats.taken, pages_);
+  }
+  void take_some(size_t count) {
+    for (size_t i = 0; i < count && held_.size() < pages_; ++i) {
+      hpz_page page;
+      const int result = take(pool_, page);
+      if (result != 1) {
+        ASSERT_TRUE(is_shortage(result)) << result;
+      } else {
+        ASSERT_TRUE(is_zero(page));
+        spoil(page);
+        held_.push_back(page);
+      }
+      check();
+    }
+  }
+  void give_some(size_t count, uint32_t how) {
+    for (size_t i = 0; i < count && !held_.empty(); ++i) {
+      ASSERT_EQ(hpz_pool_give(pool_.get(), &held_.back(), 1, how), 0);
+      held_.pop_back();
+      if (pages_ > target_ && target_ != 0) --pages_;
+      check();
+    }
+  }
+  void resize(size_t pages) {
+    const int result = hpz_pool_resize(pool_.get(), -1, pages);
+    if (result == 0) {
+      pages_ = pages > held_.size() ? pages : held_.size();
+      target_ = pages;
+    } else {
+      ASSERT_TRUE(is_shortage(result)) << result;
+      ASSERT_GT(pages, pages_) << "shrinking cannot fail";
+    }
+    check();
+  }
+  void fill() {
+    const int result = hpz_pool_fill(pool_.get(), -1, 3);
+    ASSERT_TRUE(result >= 0 || is_shortage(result)) << result;
+    check();
+  }
+  void poison() {
+    if (held_.empty()) return;
+    ASSERT_EQ(hpz_pool_poison(pool_.get(), held_.back().base), 0);
+    ASSERT_EQ(hpz_pool_give(pool_.get(), &held_.back(), 1, 0), 0);
+    held_.pop_back();
+    ++poisoned_;
+    --pages_;
+    check();
+  }
+
+  const uint32_t flags_;
+  PoolPointer pool_{nullptr, hpz_pool_destroy};
+  std::vector<hpz_page> held_;
+  uint64_t pages_ = 0, target_ = 0, poisoned_ = 0;
+};
+
+class EveryCall : public testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Pool, EveryCall, testing::Values(0u, HPZ_POOL_EXPORT));
+
+TEST_P(EveryCall, fails_once) {
+  const Watchdog watchdog(150);
+  Caller(GetParam()).live();  // what is made once for the process
+  ASSERT_FALSE(HasFailure());
+  const int next = dup(0);
+  close(next);
+  const size_t mappings = pools_mappings();
+  int64_t calls = 0;
+  do {
+    SCOPED_TRACE("call " + std::to_string(calls));
+    has_failed = false;
+    calls_left = calls++;
+    Caller(GetParam()).live();
+    calls_left = -1;
+    ASSERT_FALSE(HasFailure());
+    const int next_now = dup(0);
+    close(next_now);
+    ASSERT_EQ(next_now, next) << "a descriptor is left";
+    ASSERT_EQ(pools_mappings(), mappings) << "a mapping is left";
+  } while (has_failed);
+  EXPECT_GT(calls, 40) << "a run in which hardly anything failed says nothing";
+  RecordProperty("calls", static_cast<int>(calls));
+}
+
+}  // namespace
+}  // namespace hpz::test
