@@ -48,6 +48,11 @@ ProcessId::ProcessId() noexcept : pid_(getpid()), mark_(0) {
   mark_ = present;
 }
 
+bool ProcessId::is_marked() const noexcept {
+  const Mark *const page = g_page.load(std::memory_order_acquire);
+  return mark_ != 0 && page != nullptr && page->load(std::memory_order_acquire) == mark_;
+}
+
 bool ProcessId::is_current() const noexcept {
   if (pid_ != getpid()) return false;
   const Mark *const page = g_page.load(std::memory_order_acquire);

@@ -15,6 +15,9 @@ class ProcessId {
  public:
   ProcessId() noexcept;
   bool is_current() const noexcept;
+  // By the mark alone, without a system call; false: not known by it. (A child that shares our
+  // memory, of vfork, has the mark, too.)
+  bool is_marked() const noexcept;
 
  private:
   pid_t pid_;

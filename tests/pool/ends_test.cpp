@@ -76,7 +76,6 @@ TEST(PoolEnds, field_F23_fork) {
       hpz_page none = HPZ_PAGE_INIT;
       hpz_pool_stats stats = HPZ_POOL_STATS_INIT;
       hpz_pool *const handle = pool.release();
-      unsigned char resident = 0;
       if (hpz_pool_take(handle, nullptr, &none, 1) != -ECHILD) failed |= 1;
       if (hpz_pool_give(handle, &page, 1, 0) != -ECHILD) failed |= 2;
       if (hpz_pool_fill(handle, -1, 1) != -ECHILD) failed |= 4;
@@ -87,7 +86,7 @@ TEST(PoolEnds, field_F23_fork) {
       if (hpz_pool_poison(handle, page.base) != -ECHILD) failed |= 64;
       if (hpz_pool_stats_get(handle, -1, &stats) != -ECHILD) failed |= 64;
       // MADV_DONTFORK. (Emulators take the advice, and do nothing.)
-      if (!is_set("HPZERO_TEST_EMULATOR") && mincore(page.base, 1, &resident) == 0) failed |= 128;
+      if (!is_set("HPZERO_TEST_EMULATOR") && pools_mappings() != 0) failed |= 128;
       hpz_pool_destroy(handle);
       _exit(failed);
     }

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "tests/pool/pools.h"
-#include "tests/support/scratch_folder.h"
 #include "tests/support/settings.h"
 #include "tests/support/watchdog.h"
 
@@ -109,17 +108,6 @@ hpz_pool_options small_options(uint64_t pages, uint32_t flags) {
 
 bool is_shortage(int error) {
   return error == -ENOMEM || error == -EMFILE || error == -ENOSPC || error == -EAGAIN;
-}
-
-// Of mappings that a pool makes.
-size_t pools_mappings() {
-  const std::string maps = read_file("/proc/self/maps");
-  size_t count = 0;
-  for (const char *const name : {"/memfd:hpzero_pool", "/dev/zero"}) {
-    for (size_t at = maps.find(name); at != std::string::npos; at = maps.find(name, at + 1))
-      ++count;
-  }
-  return count;
 }
 
 // What a caller does, who keeps count.

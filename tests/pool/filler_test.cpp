@@ -22,8 +22,6 @@
 namespace hpz::test {
 namespace {
 
-constexpr uint64_t kChunks = kPoolPageBytes / kPoolChunkBytes;
-
 std::vector<pid_t> fillers() {
   return threads_named("hpzero-fill");
 }

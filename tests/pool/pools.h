@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "tests/support/guarded_buffer.h"
+#include "tests/support/scratch_folder.h"
 
 namespace hpz::test {
 
@@ -88,6 +90,18 @@ inline testing::AssertionResult is_zero(const hpz_page &page) {
 }
 inline void spoil(const hpz_page &page) {
   memset(page.base, kPoison, page.len);
+}
+
+// Mappings of this process that a pool has made, of shared memory.
+inline size_t pools_mappings() {
+  const std::string maps = read_file("/proc/self/maps");
+  size_t count = 0;
+  for (const char *const name : {"/memfd:hpzero_pool", "/dev/zero"}) {
+    for (size_t at = maps.find(name); at != std::string::npos; at = maps.find(name, at + 1)) {
+      ++count;
+    }
+  }
+  return count;
 }
 
 // What comes, if not at once. Who uses it has a Watchdog.
