@@ -265,6 +265,76 @@ class map {
   std::unique_ptr<hpz_map, destroyer> handle_;
 };
 
+// hpz_pool: pages that are zero before they are asked for. Moves, does not copy. Pages are plain
+// values: give each back once, before the pool goes. Since 0.1.0.
+class pool {
+ public:
+  explicit pool(const hpz_pool_options &options = HPZ_POOL_OPTIONS_INIT) {
+    hpz_pool *created = nullptr;
+    detail::check(hpz_pool_create(&options, &created), "hpz_pool_create");
+    handle_.reset(created);
+  }
+  hpz_pool *get() const noexcept { return handle_.get(); }
+
+  [[nodiscard]] hpz_page take(const hpz_take_options *options = nullptr) {
+    hpz_page page = HPZ_PAGE_INIT;
+    detail::check(hpz_pool_take(get(), options, &page, 1), "hpz_pool_take");
+    return page;
+  }
+  // So many, or as many of them as there are; one at least.
+  [[nodiscard]] std::vector<hpz_page> take(size_t count,
+                                           const hpz_take_options *options = nullptr) {
+    std::vector<hpz_page> pages(count, HPZ_PAGE_INIT);
+    const int taken = hpz_pool_take(get(), options, pages.data(), pages.size());
+    detail::check(taken, "hpz_pool_take");
+    pages.resize(static_cast<size_t>(taken));
+    return pages;
+  }
+  void give(const hpz_page &page, uint32_t flags = 0) {
+    detail::check(hpz_pool_give(get(), &page, 1, flags), "hpz_pool_give");
+  }
+  void give(const std::vector<hpz_page> &pages, uint32_t flags = 0) {
+    detail::check(hpz_pool_give(get(), pages.data(), pages.size(), flags), "hpz_pool_give");
+  }
+
+  size_t fill(size_t pages, int node = -1) {
+    const int filled = hpz_pool_fill(get(), node, pages);
+    detail::check(filled, "hpz_pool_fill");
+    return static_cast<size_t>(filled);
+  }
+  void resize(size_t pages, int node = -1) {
+    detail::check(hpz_pool_resize(get(), node, pages), "hpz_pool_resize");
+  }
+  void set_filling(bool on, int node = -1) {
+    detail::check(hpz_pool_set_filling(get(), node, on ? 1 : 0), "hpz_pool_set_filling");
+  }
+  void poison(const void *address) {
+    detail::check(hpz_pool_poison(get(), address), "hpz_pool_poison");
+  }
+  // The caller closes it.
+  [[nodiscard]] int event_fd(size_t clean_below, int node = -1) {
+    const int fd = hpz_pool_event_fd(get(), node, clean_below);
+    detail::check(fd, "hpz_pool_event_fd");
+    return fd;
+  }
+  bool rearm(int event_fd) {
+    const int holds = hpz_pool_event_rearm(get(), event_fd);
+    detail::check(holds, "hpz_pool_event_rearm");
+    return holds != 0;
+  }
+  [[nodiscard]] hpz_pool_stats stats(int node = -1) const {
+    hpz_pool_stats out = HPZ_POOL_STATS_INIT;
+    detail::check(hpz_pool_stats_get(get(), node, &out), "hpz_pool_stats_get");
+    return out;
+  }
+
+ private:
+  struct destroyer {
+    void operator()(hpz_pool *handle) const noexcept { hpz_pool_destroy(handle); }
+  };
+  std::unique_ptr<hpz_pool, destroyer> handle_;
+};
+
 }  // namespace hpzero
 
 #endif
