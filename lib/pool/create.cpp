@@ -11,6 +11,7 @@
 #include "lib/pool/huge_pages.h"
 #include "lib/pool/pool.h"
 #include "lib/space/pages.h"
+#include "lib/space/touch.h"
 #include "lib/team/machine.h"
 #include "lib/team/mempolicy.h"
 #include "lib/team/placement.h"
@@ -223,6 +224,9 @@ int Pool::create(const hpz_pool_options &options, Pool **out) noexcept {
   void *const memory = malloc(sizeof(Pool));
   if (memory == nullptr) return -ENOMEM;
   auto *const pool = new (memory) Pool;
+  // Where this advice does what it says, the older one about forks does, too: what tells kernels
+  // from emulators that take any.
+  pool->trusts_marks_ = has_populate();
   pool->leave_pages_ = options.leave_pages;
   pool->most_pages_ = options.most_pages_per_node;
   pool->fill_bytes_per_s_ = options.fill_bytes_per_s;

@@ -87,7 +87,9 @@ class Pool {
   void destroy() noexcept;
 
   // A system call would be half of what a hit takes.
-  bool is_of_this_process() const noexcept { return process_.is_marked() || process_.is_current(); }
+  bool is_of_this_process() const noexcept {
+    return (trusts_marks_ && process_.is_marked()) || process_.is_current();
+  }
 
   int take(const hpz_take_options &options, hpz_page *out, size_t count) noexcept;
   int give(const hpz_page *pages, size_t count, uint32_t flags) noexcept;
@@ -155,6 +157,7 @@ class Pool {
   int give_one(const hpz_page &given, uint32_t flags) noexcept;
 
   ProcessId process_;
+  bool trusts_marks_ = false;
   Source source_;
   char *mount_ = nullptr;    // what source_.mount points to
   uint64_t unit_bytes_ = 0;  // of a page, or of a slab where it is exported

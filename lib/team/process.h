@@ -15,8 +15,9 @@ class ProcessId {
  public:
   ProcessId() noexcept;
   bool is_current() const noexcept;
-  // By the mark alone, without a system call; false: not known by it. (A child that shares our
-  // memory, of vfork, has the mark, too.)
+  // By the mark alone, without a system call; false: not known by it. For who knows that the kernel
+  // does wipe it: emulators take such advice, and do nothing. (A child that shares our memory, of
+  // vfork, has the mark, too.)
   bool is_marked() const noexcept;
 
  private:
