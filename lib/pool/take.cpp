@@ -6,37 +6,21 @@
 #include <algorithm>
 
 #include "lib/plan/options.h"
+#include "lib/pool/passes.h"
 #include "lib/pool/pool.h"
 #include "lib/team/clock.h"
 #include "lib/team/mempolicy.h"
 
 namespace hpz {
-namespace {
-
-// Kinds of pages that are looked for, in this order.
-constexpr unsigned kClean = 1, kAny = 2, kDirty = 4, kBusy = 8;
-
-// One round over some nodes of an order.
-struct Pass {
-  uint32_t begin, end;
-  unsigned kinds;
-};
-
-}  // namespace
 
 struct Pool::Search {
   uint32_t flags = 0;
   uint64_t deadline_ns = 0;
   const PoolNode *start = nullptr;  // whose order it is
-  Pass passes[4] = {};
-  uint32_t count = 0;
+  Passes passes;
 
   bool has(uint32_t flag) const noexcept { return (flags & flag) != 0; }
   bool has_expired() const noexcept { return deadline_ns != 0 && monotonic_ns() >= deadline_ns; }
-  void add(uint32_t begin, uint32_t end, unsigned kinds) noexcept {
-    if (kinds != 0 && begin < end) passes[count++] = {begin, end, kinds};
-  }
-  void plan(bool is_preferred, uint32_t nodes) noexcept;
 };
 
 struct Pool::Taken {
@@ -50,23 +34,6 @@ struct Pool::Taken {
   uint64_t ticket = 0;
 };
 
-void Pool::Search::plan(bool is_preferred, uint32_t nodes) noexcept {
-  const unsigned had = has(HPZ_TAKE_ANY_CONTENT) ? kAny : kClean;
-  const unsigned dirty = has(HPZ_TAKE_CLEAN_ONLY) ? 0 : kDirty;
-  const unsigned busy = has(HPZ_TAKE_CLEAN_ONLY) ? 0 : kBusy;
-  if (nodes == 1 || has(HPZ_TAKE_STRICT)) return add(0, 1, had | dirty | busy);
-  // Near memory that must be cleared first is nearer for as long as it is used.
-  if (is_preferred) {
-    add(0, 1, had | dirty);
-    add(1, nodes, had);
-    add(1, nodes, dirty);
-  } else {
-    add(0, nodes, had);
-    add(0, nodes, dirty);
-  }
-  add(0, nodes, busy);
-}
-
 void PoolNode::Latency::add(uint64_t ns) noexcept {
   ++takes;
   sum_ns += ns;
@@ -78,16 +45,16 @@ Page *Pool::look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) n
   return node.locked([&]() -> Page * {
     Page *page = nullptr;
     taken.outcome = HPZ_TAKE_HIT;
-    if ((kinds & kAny) != 0) page = node.pages.take_any();
-    if ((kinds & kClean) != 0) page = node.pages.take_clean();
+    if ((kinds & Pass::kAny) != 0) page = node.pages.take_any();
+    if ((kinds & Pass::kClean) != 0) page = node.pages.take_clean();
     if (page != nullptr) {
       taken.ticket = uint64_t{page->generation} << 32 | page->id;
       node.latency[HPZ_TAKE_HIT].add(monotonic_ns() - taken.since_ns);
-    } else if ((kinds & kDirty) != 0) {
+    } else if ((kinds & Pass::kDirty) != 0) {
       page = node.pages.begin(true, may_renew);
       taken.outcome = HPZ_TAKE_MISS;
     }
-    if (page == nullptr && (kinds & kBusy) != 0) {
+    if (page == nullptr && (kinds & Pass::kBusy) != 0) {
       page = node.pages.join();
       taken.outcome = HPZ_TAKE_WAIT;
     }
@@ -105,8 +72,8 @@ Page *Pool::look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) n
 }
 
 Page *Pool::find_page(const Search &search, bool may_renew, Taken &taken) noexcept {
-  for (uint32_t i = 0; i < search.count; ++i) {
-    const Pass &pass = search.passes[i];
+  for (uint32_t i = 0; i < search.passes.count; ++i) {
+    const Pass &pass = search.passes.pass[i];
     for (uint32_t at = pass.begin; at < pass.end; ++at) {
       PoolNode &node = *nodes_[search.start->order[at]];
       Page *const page = look(node, pass.kinds, may_renew, taken);
@@ -214,7 +181,8 @@ int Pool::take(const hpz_take_options &options, hpz_page *out, size_t count) noe
     const PoolNode *const here = find_node(current_node());
     if (here != nullptr) search.start = here;
   }
-  search.plan(options.node != -1, static_cast<uint32_t>(nodes_.size()));
+  search.passes =
+      plan_passes(options.flags, options.node != -1, static_cast<uint32_t>(nodes_.size()));
 
   const size_t size = out->size;
   Taken taken;
