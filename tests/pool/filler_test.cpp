@@ -30,6 +30,16 @@ pid_t wait_for_filler() {
   wait_until([] { return fillers().size() == 1; });
   return fillers()[0];
 }
+// Those of the test before may be a moment in the kernel yet.
+class Filler : public testing::Test {
+ protected:
+  Filler() {
+    wait_until([] { return fillers().empty(); });
+  }
+
+ private:
+  const Watchdog watchdog_;
+};
 int scheduler_of(pid_t thread) {
   return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
 }
@@ -38,8 +48,7 @@ void set_filling(const PoolPointer &pool, bool on) {
   ASSERT_EQ(hpz_pool_set_filling(pool.get(), -1, on ? 1 : 0), 0);
 }
 
-TEST(Filler, clears_what_is_given) {
-  const Watchdog watchdog;
+TEST_F(Filler, clears_what_is_given) {
   const PoolPointer pool = make_pool(plain_options(4));
   EXPECT_EQ(stats_of(pool).flags & (HPZ_POOL_FILLS | HPZ_POOL_FEWER), HPZ_POOL_FILLS);
   const int rounds = quick() ? 2 : 8;
@@ -61,8 +70,7 @@ TEST(Filler, clears_what_is_given) {
   EXPECT_GT(stats.filler_cpu_ns, 0u);
 }
 
-TEST(Filler, is_a_thread_that_bothers_nobody) {
-  const Watchdog watchdog;
+TEST_F(Filler, is_a_thread_that_bothers_nobody) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   {
@@ -87,8 +95,7 @@ TEST(Filler, is_a_thread_that_bothers_nobody) {
   EXPECT_TRUE(CPU_EQUAL(&after, &before));
 }
 
-TEST(Filler, runs_where_it_is_told) {
-  const Watchdog watchdog;
+TEST_F(Filler, runs_where_it_is_told) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   int last = -1;
@@ -108,8 +115,7 @@ TEST(Filler, runs_where_it_is_told) {
   EXPECT_TRUE(CPU_ISSET(static_cast<size_t>(last), &cpus));
 }
 
-TEST(Filler, there_is_none_before_it_is_asked_for) {
-  const Watchdog watchdog;
+TEST_F(Filler, there_is_none_before_it_is_asked_for) {
   const HeldMemory memory(1);
   const PoolPointer pool = memory.pool();
   EXPECT_TRUE(fillers().empty());
@@ -125,8 +131,7 @@ TEST(Filler, there_is_none_before_it_is_asked_for) {
   EXPECT_TRUE(is_zero(page));
 }
 
-TEST(Filler, stops_within_a_chunk_and_goes_on_where_it_was) {
-  const Watchdog watchdog;
+TEST_F(Filler, stops_within_a_chunk_and_goes_on_where_it_was) {
   const HeldMemory memory(1);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 2);
@@ -147,8 +152,7 @@ TEST(Filler, stops_within_a_chunk_and_goes_on_where_it_was) {
 
 // --- A taker meets it ----------------------------------------------------------------------------
 
-TEST(Filler, a_taker_helps_and_waits_for_the_last_chunk) {
-  const Watchdog watchdog;
+TEST_F(Filler, a_taker_helps_and_waits_for_the_last_chunk) {
   for (const uint32_t flags : {0u, HPZ_TAKE_ANY_CONTENT}) {
     const HeldMemory memory(1);
     const PoolPointer pool = memory.pool();
@@ -180,8 +184,7 @@ TEST(Filler, a_taker_helps_and_waits_for_the_last_chunk) {
   }
 }
 
-TEST(Filler, a_taker_prefers_what_nobody_is_at) {
-  const Watchdog watchdog;
+TEST_F(Filler, a_taker_prefers_what_nobody_is_at) {
   const HeldMemory memory(2);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 0);
@@ -194,8 +197,7 @@ TEST(Filler, a_taker_prefers_what_nobody_is_at) {
   memory.release();
 }
 
-TEST(Filler, a_taker_that_runs_out_of_time) {
-  const Watchdog watchdog;
+TEST_F(Filler, a_taker_that_runs_out_of_time) {
   const HeldMemory memory(1);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 0);
@@ -214,8 +216,7 @@ TEST(Filler, a_taker_that_runs_out_of_time) {
 }
 
 // One thread can fill the path to the memory: the filler rests while a taker is at work.
-TEST(Filler, rests_while_a_taker_clears) {
-  const Watchdog watchdog;
+TEST_F(Filler, rests_while_a_taker_clears) {
   const HeldMemory memory(2);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 0);
@@ -231,8 +232,7 @@ TEST(Filler, rests_while_a_taker_clears) {
   wait_until([&] { return stats_of(pool).clean == 1; });
 }
 
-TEST(Filler, leaves_a_page_to_shrinking) {
-  const Watchdog watchdog;
+TEST_F(Filler, leaves_a_page_to_shrinking) {
   const PoolPointer pool = make_pool(plain_options(3));
   for (int i = 0; i < (quick() ? 3 : 20); ++i) {
     const std::vector<hpz_page> pages = take_all(pool);
@@ -246,8 +246,7 @@ TEST(Filler, leaves_a_page_to_shrinking) {
   }
 }
 
-TEST(Filler, poison_of_the_page_in_work) {
-  const Watchdog watchdog;
+TEST_F(Filler, poison_of_the_page_in_work) {
   const HeldMemory memory(2);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 1);
@@ -262,8 +261,7 @@ TEST(Filler, poison_of_the_page_in_work) {
 }
 
 // Faults of a range that is no longer there, given to the library: no page of it is handed out.
-TEST(Filler, memory_that_is_gone) {
-  const Watchdog watchdog;
+TEST_F(Filler, memory_that_is_gone) {
   const HeldMemory memory(3);
   const PoolPointer pool = memory.pool();
   ASSERT_EQ(mprotect(memory.begin() + 3 * kPoolChunkBytes, kPageBytes, PROT_READ), 0);
@@ -283,8 +281,7 @@ TEST(Filler, memory_that_is_gone) {
 
 // --- Politeness ----------------------------------------------------------------------------------
 
-TEST(Filler, rate_limit) {
-  const Watchdog watchdog;
+TEST_F(Filler, rate_limit) {
   constexpr uint64_t kRate = 20 * kPoolChunkBytes;
   hpz_pool_options options = plain_options(2, HPZ_POOL_NO_FILLING);
   options.fill_bytes_per_s = kRate;
@@ -307,8 +304,7 @@ TEST(Filler, rate_limit) {
   EXPECT_TRUE(is_zero(page));
 }
 
-TEST(Filler, idle_class_and_the_way_out_of_it) {
-  const Watchdog watchdog;
+TEST_F(Filler, idle_class_and_the_way_out_of_it) {
   const HeldMemory memory(1);
   const PoolPointer pool = memory.pool(HPZ_POOL_IDLE | HPZ_POOL_NO_FILLING);
   memory.hold(0, 0);
