@@ -128,16 +128,28 @@ int Pool::add_node(const Topology &topology, uint32_t node, const CpuSet &cpus) 
 }
 
 int Pool::order_nodes(const Topology &topology) noexcept {
+  const auto place_of = [&](uint32_t node) { return topology.index_of(nodes_[node]->id); };
   for (PoolNode *const node : nodes_) {
     if (!node->order.resize(nodes_.size())) return -ENOMEM;
     for (uint32_t i = 0; i < nodes_.size(); ++i) node->order[i] = i;
-    const uint32_t from = topology.index_of(node->id);
+    const uint32_t from = place_of(node->index);
     std::sort(node->order.begin(), node->order.end(), [&](uint32_t a, uint32_t b) {
       if ((a == node->index) != (b == node->index)) return a == node->index;
-      const uint64_t to_a = topology.distance(from, topology.index_of(nodes_[a]->id));
-      const uint64_t to_b = topology.distance(from, topology.index_of(nodes_[b]->id));
+      const uint64_t to_a = topology.distance(from, place_of(a));
+      const uint64_t to_b = topology.distance(from, place_of(b));
       return to_a != to_b ? to_a < to_b : a < b;
     });
+  }
+  for (uint32_t from = 0; from < topology.nodes.size(); ++from) {
+    Home home = {topology.nodes[from].id, 0};
+    for (uint32_t i = 1; i < nodes_.size(); ++i) {
+      const bool is_itself = place_of(i) == from;
+      const bool is_nearer =
+          place_of(home.node) != from &&
+          topology.distance(from, place_of(i)) < topology.distance(from, place_of(home.node));
+      if (is_itself || is_nearer) home.node = i;
+    }
+    if (!homes_.push_back(home)) return -ENOMEM;
   }
   return 0;
 }

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "lib/team/mempolicy.h"
+
 namespace hpz {
 
 PoolNode *Pool::find_node(int32_t id) noexcept {
@@ -16,6 +18,15 @@ PoolNode *Pool::find_node(int32_t id) noexcept {
     if (node->id == id) return node;
   }
   return nullptr;
+}
+
+PoolNode &Pool::nearest_node() noexcept {
+  if (nodes_.size() == 1) return *nodes_[0];
+  const int32_t here = current_node();
+  for (const Home &home : homes_) {
+    if (home.id == here) return *nodes_[home.node];
+  }
+  return *nodes_[0];
 }
 
 int Pool::fill(int32_t node, size_t pages) noexcept {

@@ -111,6 +111,7 @@ class Pool {
   Pool() noexcept = default;
   ~Pool();
   PoolNode *find_node(int32_t id) noexcept;
+  PoolNode &nearest_node() noexcept;  // to the calling thread
   template <class Operation> int for_nodes(int32_t id, const Operation &operation) noexcept;
 
   // --- create.cpp ---
@@ -171,6 +172,11 @@ class Pool {
 
   PageTable table_;
   Array<PoolNode *> nodes_;
+  struct Home {
+    int32_t id;     // of a node of the machine, with memory or not
+    uint32_t node;  // of the pool, by index: itself, or the nearest to it
+  };
+  Array<Home> homes_;
   bool has_many_nodes_ = false;  // the machine, not the pool
 
   // One resize at a time; held while memory is populated.

@@ -9,7 +9,6 @@
 #include "lib/pool/passes.h"
 #include "lib/pool/pool.h"
 #include "lib/team/clock.h"
-#include "lib/team/mempolicy.h"
 
 namespace hpz {
 
@@ -173,14 +172,8 @@ int Pool::take(const hpz_take_options &options, hpz_page *out, size_t count) noe
   Search search;
   search.flags = options.flags;
   search.deadline_ns = options.deadline_ns;
-  search.start = nodes_[0];
-  if (options.node != -1) {
-    search.start = find_node(options.node);
-    if (search.start == nullptr) return -EINVAL;
-  } else if (nodes_.size() > 1) {
-    const PoolNode *const here = find_node(current_node());
-    if (here != nullptr) search.start = here;
-  }
+  search.start = options.node == -1 ? &nearest_node() : find_node(options.node);
+  if (search.start == nullptr) return -EINVAL;
   search.passes =
       plan_passes(options.flags, options.node != -1, static_cast<uint32_t>(nodes_.size()));
 
