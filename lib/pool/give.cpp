@@ -21,7 +21,7 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
     // Of another node now, or of another taking: its number has been used again.
     if (page->node.load(std::memory_order_relaxed) != node.index) return -ESTALE;
     if (page->generation != generation) return page->generation > generation ? -ESTALE : -EINVAL;
-    if (page->state != PageState::kTaken) return -ESTALE;
+    if (page->state != PoolPageState::kTaken) return -ESTALE;
     if (page->base != given.base) return -EINVAL;
     if (is_dropped) {
       node.pages.begin_given(*page);

@@ -3,18 +3,18 @@
 
 namespace hpz {
 
-uint64_t &NodePages::count_of(PageState state) noexcept {
+uint64_t &NodePages::count_of(PoolPageState state) noexcept {
   switch (state) {
-    case PageState::kDirty:
+    case PoolPageState::kDirty:
       return counts_.dirty;
-    case PageState::kBusy:
+    case PoolPageState::kBusy:
       return counts_.busy;
-    case PageState::kClean:
+    case PoolPageState::kClean:
       return counts_.clean;
-    case PageState::kTaken:
+    case PoolPageState::kTaken:
       return counts_.taken;
-    case PageState::kAbsent:
-    case PageState::kPoisoned:
+    case PoolPageState::kAbsent:
+    case PoolPageState::kPoisoned:
       break;
   }
   return counts_.poisoned;
@@ -22,30 +22,30 @@ uint64_t &NodePages::count_of(PageState state) noexcept {
 
 // Of a state in which pages are listed.
 PageList &NodePages::list_of(const Page &page) noexcept {
-  if (page.state == PageState::kClean) return clean_;
-  if (page.state == PageState::kBusy) return busy_;
+  if (page.state == PoolPageState::kClean) return clean_;
+  if (page.state == PoolPageState::kBusy) return busy_;
   return page.has_memory ? dirty_ : dropped_;
 }
 
 void NodePages::leave_state(Page &page) noexcept {
-  if (page.state == PageState::kAbsent) return;
+  if (page.state == PoolPageState::kAbsent) return;
   --count_of(page.state);
-  if (page.state == PageState::kClean || page.state == PageState::kDirty ||
-      (page.state == PageState::kBusy && !page.is_reserved)) {
+  if (page.state == PoolPageState::kClean || page.state == PoolPageState::kDirty ||
+      (page.state == PoolPageState::kBusy && !page.is_reserved)) {
     list_of(page).remove(page);
   }
 }
 
 // is_reserved and has_memory are those of the new state already.
-void NodePages::enter_state(Page &page, PageState state) noexcept {
+void NodePages::enter_state(Page &page, PoolPageState state) noexcept {
   page.state = state;
-  if (state == PageState::kAbsent) return;
+  if (state == PoolPageState::kAbsent) return;
   ++count_of(state);
-  if (state == PageState::kClean) {
+  if (state == PoolPageState::kClean) {
     clean_.push_front(page);
-  } else if (state == PageState::kBusy && !page.is_reserved) {
+  } else if (state == PoolPageState::kBusy && !page.is_reserved) {
     busy_.push_back(page);
-  } else if (state == PageState::kDirty) {
+  } else if (state == PoolPageState::kDirty) {
     // What is cleared in part costs the next one the least.
     if (page.has_memory && page.chunks.are_out(1)) {
       dirty_.push_front(page);
@@ -60,7 +60,7 @@ void NodePages::add(Page &page, bool is_zero) noexcept {
   page.has_memory = true;
   page.workers = 0;
   page.chunks.reset();
-  enter_state(page, is_zero ? PageState::kClean : PageState::kDirty);
+  enter_state(page, is_zero ? PoolPageState::kClean : PoolPageState::kDirty);
 }
 
 Page *NodePages::pop_spare() noexcept {
@@ -69,7 +69,7 @@ Page *NodePages::pop_spare() noexcept {
   if (page == nullptr) page = clean_.back();
   if (page == nullptr) return nullptr;
   leave_state(*page);
-  enter_state(*page, PageState::kAbsent);
+  enter_state(*page, PoolPageState::kAbsent);
   ++page->generation;
   return page;
 }
@@ -79,7 +79,7 @@ void NodePages::take(Page &page, bool is_zero) noexcept {
   page.is_reserved = false;
   page.was_zero = is_zero;
   ++page.generation;
-  enter_state(page, PageState::kTaken);
+  enter_state(page, PoolPageState::kTaken);
 }
 
 Page *NodePages::take_clean() noexcept {
@@ -103,7 +103,7 @@ Page *NodePages::begin(bool is_reserved, bool may_renew) noexcept {
   leave_state(*page);
   page->is_reserved = is_reserved;
   page->workers = 1;
-  enter_state(*page, PageState::kBusy);
+  enter_state(*page, PoolPageState::kBusy);
   return page;
 }
 
@@ -112,7 +112,7 @@ void NodePages::begin_given(Page &page) noexcept {
   page.chunks.reset();
   page.workers = 1;
   if (page.is_bad) page.chunks.close();
-  enter_state(page, PageState::kBusy);
+  enter_state(page, PoolPageState::kBusy);
 }
 
 Page *NodePages::join() noexcept {
@@ -129,11 +129,11 @@ void NodePages::resolve(Page &page) noexcept {
   leave_state(page);
   page.is_reserved = false;
   if (page.is_bad) {
-    enter_state(page, PageState::kPoisoned);
+    enter_state(page, PoolPageState::kPoisoned);
   } else if (page.has_memory && page.chunks.are_out(chunks_)) {
-    enter_state(page, PageState::kClean);
+    enter_state(page, PoolPageState::kClean);
   } else {
-    enter_state(page, PageState::kDirty);
+    enter_state(page, PoolPageState::kDirty);
   }
 }
 
@@ -167,20 +167,20 @@ void NodePages::give(Page &page, bool is_zero) noexcept {
   leave_state(page);
   page.chunks.reset();
   if (page.is_bad) {
-    enter_state(page, PageState::kPoisoned);
+    enter_state(page, PoolPageState::kPoisoned);
   } else {
-    enter_state(page, is_zero ? PageState::kClean : PageState::kDirty);
+    enter_state(page, is_zero ? PoolPageState::kClean : PoolPageState::kDirty);
   }
 }
 
 void NodePages::poison(Page &page) noexcept {
-  if (page.state == PageState::kAbsent || page.state == PageState::kPoisoned) return;
+  if (page.state == PoolPageState::kAbsent || page.state == PoolPageState::kPoisoned) return;
   page.is_bad = true;
-  if (page.state == PageState::kTaken) return;
+  if (page.state == PoolPageState::kTaken) return;
   page.chunks.close();
-  if (page.state == PageState::kBusy) return;
+  if (page.state == PoolPageState::kBusy) return;
   leave_state(page);
-  enter_state(page, PageState::kPoisoned);
+  enter_state(page, PoolPageState::kPoisoned);
 }
 
 }  // namespace hpz

@@ -74,9 +74,9 @@ class NodePages {
 
  private:
   PageList &list_of(const Page &page) noexcept;
-  uint64_t &count_of(PageState state) noexcept;
+  uint64_t &count_of(PoolPageState state) noexcept;
   void leave_state(Page &page) noexcept;
-  void enter_state(Page &page, PageState state) noexcept;
+  void enter_state(Page &page, PoolPageState state) noexcept;
   void take(Page &page, bool is_zero) noexcept;
   void resolve(Page &page) noexcept;
 

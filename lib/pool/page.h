@@ -12,7 +12,7 @@
 
 namespace hpz {
 
-enum class PageState : uint8_t {
+enum class PoolPageState : uint8_t {
   kAbsent,  // an address without memory, to grow into
   kDirty,
   kBusy,
@@ -53,7 +53,7 @@ struct alignas(64) Page {
   uint32_t id = 0;  // in the table of pages
   uint32_t generation = 0;
   std::atomic<uint32_t> node{0};  // index; changes only while the page is absent
-  PageState state = PageState::kAbsent;
+  PoolPageState state = PoolPageState::kAbsent;
   bool is_reserved = false;  // busy: for a taker, who is among the workers
   bool is_bad = false;       // poisoned as soon as nobody has it
   bool was_zero = false;     // taken: it read zero then. Absent: it will, when it has memory

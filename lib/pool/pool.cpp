@@ -101,7 +101,7 @@ int Pool::poison(const void *address) noexcept {
     Page &page = *region->pages[skip / unit_bytes_];
     PoolNode &node = *nodes_[page.node.load(std::memory_order_relaxed)];
     return node.locked([&] {
-      if (page.state == PageState::kAbsent || page.base == nullptr) return -ENOENT;
+      if (page.state == PoolPageState::kAbsent || page.base == nullptr) return -ENOENT;
       node.pages.poison(page);
       node.events.look(node.pages.counts());
       return 0;

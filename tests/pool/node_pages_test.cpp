@@ -19,7 +19,7 @@
 namespace hpz::test {
 namespace {
 
-using State = PageState;
+using State = PoolPageState;
 using Settled = NodePages::Settled;
 
 constexpr uint32_t kChunks = 3;
