@@ -536,14 +536,22 @@ TEST(Pool, range_that_reads_zero_stays_the_callers) {
 }
 
 TEST(Pool, range_that_is_not_there) {
-  const Memory memory(4 * kPageBytes);
-  ASSERT_EQ(munmap(memory.begin() + 2 * kPageBytes, kPageBytes), 0);
+  // Past the end of a file: nobody else can come to be mapped there, as in a hole.
+  const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const int fd = memfd_create("short", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, static_cast<off_t>(2 * page_bytes)), 0);
+  const Memory memory(fd, 4 * page_bytes, MAP_SHARED);
+  close(fd);
   hpz_pool_options options = HPZ_POOL_OPTIONS_INIT;
-  options.page_bytes = kPageBytes;
+  options.page_bytes = page_bytes;
   options.base = memory.begin();
   options.len = memory.bytes();
   hpz_pool *pool = nullptr;
   EXPECT_EQ(hpz_pool_create(&options, &pool), -EFAULT);
+  EXPECT_EQ(pool, nullptr);
+  ASSERT_EQ(mprotect(memory.begin(), page_bytes, PROT_READ), 0);
+  EXPECT_EQ(hpz_pool_create(&options, &pool), -EACCES);
   EXPECT_EQ(pool, nullptr);
 }
 
