@@ -127,8 +127,9 @@ HPZ_API void hpz_pool_destroy(struct hpz_pool *pool) HPZ_NOEXCEPT;
 
 /* hpz_take_options.flags. Since 0.1.0.
  *   CLEAN_ONLY   a hit, or -EAGAIN
- *   ANY_CONTENT  the taker overwrites all of it before anybody reads: a dirty page will do, as a
- *   hit STRICT       of this node or none; else it is the preferred one
+ *   ANY_CONTENT  the taker overwrites all of it before anybody reads: a dirty page will do, and is
+ *                a hit
+ *   STRICT       of this node or none; else it is the preferred one
  *   AWAIT        where there are none, waits until some are given or become clean, at most until
  *                the deadline, which must be there */
 #define HPZ_TAKE_CLEAN_ONLY UINT32_C(0x1)
