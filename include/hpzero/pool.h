@@ -42,6 +42,29 @@
  *    as with memset; if the host's handler gives it to hpz_fault_claim, the page becomes poisoned,
  *    and the taker gets another one.
  *  - After SIGKILL nothing stays behind: all files are without a name.
+ *
+ * System calls, for sandboxes; a test compares these lists with what is made. Each call may make
+ * those of the first line: for locks and who sleeps, for a filler that is in the way, for events,
+ * and where the C library has no faster clock. A hit makes none if there is none of that, and a
+ * miss clears without any.
+ *   every call: clock_gettime futex getcpu getpid sched_setscheduler write
+ *   hpz_pool_give: brk close madvise mincore munmap
+ *   hpz_pool_fill: brk close madvise mincore munmap
+ *   hpz_pool_destroy: brk close madvise munmap
+ *   hpz_pool_set_filling: clone clone3 mmap mprotect munmap rt_sigaction rt_sigprocmask
+ *     sched_setaffinity
+ *   hpz_pool_event_fd: brk close eventfd2 fcntl
+ *   hpz_pool_event_rearm: read
+ *   a filler's start: gettid mmap mprotect munmap prctl rseq rt_sigprocmask set_robust_list
+ *   a filler's end: exit madvise munmap rt_sigprocmask
+ * Whoever makes memory also makes these, and those that space.h names calling and populate:
+ * hpz_pool_resize, hpz_pool_create, and in an export pool who gets a dropped slab a new file:
+ * hpz_pool_take, hpz_pool_give with HPZ_GIVE_CLEAR, hpz_pool_fill, a filler.
+ *   memory: brk close fcntl ftruncate ioctl madvise memfd_create mincore mmap munmap openat read
+ *     unlink
+ * hpz_pool_create also looks at the machine, as hpz_team_create does in team.h, starts fillers, and
+ * asks what a mount is:
+ *   hpz_pool_create: access clone clone3 statfs
  */
 #ifndef HPZERO_POOL_H
 #define HPZERO_POOL_H

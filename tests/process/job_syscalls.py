@@ -38,10 +38,10 @@ EXCUSED = {
 }
 
 
-def documented(root):
+def documented(root, headers=("team.h", "space.h")):
     """Name of a phase -> the system calls that its header lists for it."""
     lists = {}
-    for header in ("team.h", "space.h"):
+    for header in headers:
         text = (pathlib.Path(root) / "include/hpzero" / header).read_text()
         name = None
         for line in text.splitlines():
@@ -57,8 +57,11 @@ def documented(root):
     return lists
 
 
-def observed(trace):
+def observed(strace, subject):
     """(phase, is the calling thread, system call) of every line between marks."""
+    with tempfile.NamedTemporaryFile("r") as log:
+        subprocess.run([strace, "-f", "-qq", "-o", log.name, subject], check=True, timeout=100)
+        trace = log.read()
     phase = "none"
     main = None
     for line in trace.splitlines():
@@ -82,13 +85,10 @@ def main(strace, subject, root):
                 "calling"}
     if expected - set(lists):
         return [f"the headers have no list for {sorted(expected - set(lists))}"]
-    with tempfile.NamedTemporaryFile("r") as log:
-        subprocess.run([strace, "-f", "-qq", "-o", log.name, subject], check=True, timeout=100)
-        trace = log.read()
     problems = set()
     seen = {}
     seen_of = {name: set() for name in lists}
-    for phase, is_calling, call in observed(trace):
+    for phase, is_calling, call in observed(strace, subject):
         if is_calling:
             if phase == "none":
                 continue
@@ -118,7 +118,11 @@ def main(strace, subject, root):
     return sorted(problems)
 
 
+def tell(problems):
+    """The exit status."""
+    print("\n".join(problems) if problems else "as listed")
+    return 1 if problems else 0
+
+
 if __name__ == "__main__":
-    found = main(*sys.argv[1:])
-    print("\n".join(found) if found else "as listed")
-    sys.exit(1 if found else 0)
+    sys.exit(tell(main(*sys.argv[1:])))
