@@ -14,9 +14,11 @@
  *
  * Each NUMA node has lists of its own, and a filler: a thread pinned to the node's CPUs that clears
  * dirty pages in the background. It works by chunks of a 64th of a page, at least 512 KiB and at
- * most 16 MiB, and at the end of a chunk it stops where it is switched off, and rests while a taker
- * of its node clears, for one thread can fill the path to the memory. A page that it has begun
- * stays takeable: whoever takes it early waits for the chunk in work and clears the rest.
+ * most 16 MiB, and at the end of a chunk it stops where it is switched off, and begins no other
+ * page while a taker of its node clears: one thread can fill the path to the memory. Instead it
+ * helps the taker with its chunks; or rests, if it is of the idle class, in which it might keep the
+ * taker waiting. A page that it has begun stays takeable: whoever takes it early waits for the
+ * chunk in work and clears the rest.
  *
  * What a page is: page_bytes of memory at a multiple of it; in a pool with HPZ_POOL_EXPORT a whole
  * slab of slab_bytes. Counts of pages count these.
@@ -294,7 +296,7 @@ struct hpz_pool_stats {
   uint64_t hits; /* takes, ever */
   uint64_t misses;
   uint64_t waits;
-  uint64_t filled_bytes;        /* cleared by the filler, */
+  uint64_t filled_bytes;        /* cleared by the filler, for takers, too, */
   uint64_t filler_cpu_ns;       /* ... all CPU time of its thread */
   uint64_t cleared_bytes;       /* by takers, givers and hpz_pool_fill */
   uint64_t renewed_bytes;       /* of dropped slabs, cleared by the kernel */

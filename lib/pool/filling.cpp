@@ -73,6 +73,7 @@ int Pool::clear_for_pool(PoolNode &node, Page &page, bool renews) noexcept {
   const Work work = {node, page, renews, false};
   const int error = clear_page(work, [](uint64_t) { return true; });
   leave(work);
+  if (error != 0) wake_filler(node);  // who tries again later
   return error;
 }
 
@@ -89,7 +90,9 @@ void Pool::tell_waiters() noexcept {
 // Under the lock: the word to wake when it is released; null: none.
 FutexWord *Pool::whom_to_wake(PoolNode &node) noexcept {
   Filler &filler = node.filler;
-  if (!filler.is_asleep) return nullptr;
+  if (!filler.is_asleep || !(has_work(node) || filler.is_closing.load(std::memory_order_relaxed))) {
+    return nullptr;
+  }
   filler.is_asleep = false;
   filler.epoch.fetch_add(1, std::memory_order_relaxed);
   return &filler.epoch;
@@ -98,6 +101,12 @@ FutexWord *Pool::whom_to_wake(PoolNode &node) noexcept {
 void Pool::wake_filler(PoolNode &node) noexcept {
   FutexWord *const word = node.locked([&] { return whom_to_wake(node); });
   if (word != nullptr) futex_wake(*word, 1);
+}
+
+bool Pool::has_work(const PoolNode &node) const noexcept {
+  if (!node.filler.may_work()) return false;
+  const bool helps = node.clearing.load(std::memory_order_relaxed) != 0;
+  return helps ? may_help() : node.pages.has_dirty();
 }
 
 // --- The filler ----------------------------------------------------------------------------------
@@ -117,25 +126,37 @@ int Pool::start_filler(PoolNode &node) noexcept {
   return error;
 }
 
-// Under the lock. Not: until when it may sleep, at most (0: until it is woken).
-bool Pool::filler_has_work(PoolNode &node, uint64_t &until_ns) noexcept {
+// Under the lock: a page to work on, or null: until when it may sleep, at most (0: until it is
+// woken). While takers clear, theirs: one thread alone may fill the path to the memory, and what
+// would go to another page would be missing there.
+Page *Pool::find_work(PoolNode &node, uint64_t &until_ns) noexcept {
   const Filler &filler = node.filler;
   until_ns = 0;
-  if (!filler.may_work() || node.clearing.load(std::memory_order_relaxed) != 0 ||
-      !node.pages.has_dirty()) {
-    return false;
-  }
-  const uint64_t retry_ns = node.pages.has_clearable() ? 0 : filler.retry_ns;
+  if (!has_work(node)) return nullptr;
+  const bool helps = node.clearing.load(std::memory_order_relaxed) != 0;
+  const uint64_t retry_ns = helps || node.pages.has_clearable() ? 0 : filler.retry_ns;
   const uint64_t begin_ns = std::max(filler.not_before_ns, retry_ns);
-  if (begin_ns == 0 || begin_ns <= monotonic_ns()) return true;
-  until_ns = begin_ns;
-  return false;
+  if (begin_ns != 0 && begin_ns > monotonic_ns()) {
+    until_ns = begin_ns;
+    return nullptr;
+  }
+  return helps ? node.pages.help() : node.pages.begin(false, true);
+}
+
+// Whoever takes page after page clears the next one soon, and to sleep and be woken would take
+// longer.
+void Pool::look_for_takers(const PoolNode &node, uint32_t seen) noexcept {
+  const uint64_t end_ns = monotonic_ns() + kAwakeNs;
+  while (node.turns.load(std::memory_order_relaxed) == seen && monotonic_ns() < end_ns) {
+  }
 }
 
 void Pool::fill_until_closed(PoolNode &node) noexcept {
   constexpr uint64_t kRetryNs = 20'000'000;  // renewing, where there was no huge page to be had
   constexpr uint64_t kSecondNs = 1'000'000'000;
   Filler &filler = node.filler;
+  bool was_awake = false;
+  bool helps = false;
   const auto may_go_on = [&](uint64_t bytes) {
     if (fill_bytes_per_s_ != 0) {
       const uint64_t now = monotonic_ns();
@@ -147,30 +168,41 @@ void Pool::fill_until_closed(PoolNode &node) noexcept {
           std::max(now, filler.not_before_ns) + static_cast<uint64_t>(std::min(takes_ns, at_most));
       if (filler.not_before_ns > now) return false;
     }
-    return filler.may_work() && node.clearing.load(std::memory_order_relaxed) == 0;
+    return filler.may_work() && (helps || node.clearing.load(std::memory_order_relaxed) == 0);
   };
   for (;;) {
     filler.sink();
     uint64_t until_ns = 0;
-    uint32_t epoch = 0;
+    uint32_t epoch = 0, turn = 0;
     bool renews = false;
-    enum { kClosed, kNothing, kPage };
+    enum { kClosed, kNothing, kTakers, kPage };
     Page *page = nullptr;
     const int found = node.locked_by(true, [&] {
       filler.is_asleep = false;
       if (filler.is_closing.load(std::memory_order_relaxed)) return int{kClosed};
-      if (!filler_has_work(node, until_ns)) {
+      page = find_work(node, until_ns);
+      if (page == nullptr) {
+        turn = node.turns.load(std::memory_order_relaxed);
+        const bool helps_again =
+            has_work(node) && node.clearing.load(std::memory_order_relaxed) != 0;
+        if (helps_again && !was_awake) return int{kTakers};
         epoch = filler.epoch.load(std::memory_order_relaxed);
         filler.is_asleep = true;
         return int{kNothing};
       }
-      page = node.pages.begin(false, true);
+      helps = page->is_reserved;
       renews = !page->has_memory;
       filler.current = page;
       node.events.look(node.pages.counts());
       return int{kPage};
     });
     if (found == kClosed) return;
+    if (found == kTakers) {
+      look_for_takers(node, turn);
+      was_awake = true;
+      continue;
+    }
+    was_awake = false;
     if (found == kNothing) {
       futex_wait(filler.epoch, epoch, until_ns);
       continue;

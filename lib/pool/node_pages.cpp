@@ -23,7 +23,7 @@ uint64_t &NodePages::count_of(PoolPageState state) noexcept {
 // Of a state in which pages are listed.
 PageList &NodePages::list_of(const Page &page) noexcept {
   if (page.state == PoolPageState::kClean) return clean_;
-  if (page.state == PoolPageState::kBusy) return busy_;
+  if (page.state == PoolPageState::kBusy) return page.is_reserved ? reserved_ : busy_;
   return page.has_memory ? dirty_ : dropped_;
 }
 
@@ -31,7 +31,7 @@ void NodePages::leave_state(Page &page) noexcept {
   if (page.state == PoolPageState::kAbsent) return;
   --count_of(page.state);
   if (page.state == PoolPageState::kClean || page.state == PoolPageState::kDirty ||
-      (page.state == PoolPageState::kBusy && !page.is_reserved)) {
+      page.state == PoolPageState::kBusy) {
     list_of(page).remove(page);
   }
 }
@@ -43,8 +43,8 @@ void NodePages::enter_state(Page &page, PoolPageState state) noexcept {
   ++count_of(state);
   if (state == PoolPageState::kClean) {
     clean_.push_front(page);
-  } else if (state == PoolPageState::kBusy && !page.is_reserved) {
-    busy_.push_back(page);
+  } else if (state == PoolPageState::kBusy) {
+    list_of(page).push_back(page);
   } else if (state == PoolPageState::kDirty) {
     // What is cleared in part costs the next one the least.
     if (page.has_memory && page.chunks.are_out(1)) {
@@ -118,10 +118,25 @@ void NodePages::begin_given(Page &page) noexcept {
 Page *NodePages::join() noexcept {
   Page *const page = busy_.front();
   if (page == nullptr) return nullptr;
-  busy_.remove(*page);
-  page->is_reserved = true;
+  reserve(*page, true);
   ++page->workers;
   return page;
+}
+
+Page *NodePages::help() noexcept {
+  for (Page *page = reserved_.front(); page != nullptr; page = page->next) {
+    if (!page->has_memory || page->chunks.are_out(chunks_)) continue;
+    ++page->workers;
+    return page;
+  }
+  return nullptr;
+}
+
+// Of a busy page.
+void NodePages::reserve(Page &page, bool is_reserved) noexcept {
+  list_of(page).remove(page);
+  page.is_reserved = is_reserved;
+  list_of(page).push_back(page);
 }
 
 // Nobody is at the page, and no taker waits for it.
@@ -159,8 +174,7 @@ NodePages::Settled NodePages::settle(Page &page) noexcept {
 void NodePages::give_up(Page &page) noexcept {
   --page.workers;
   if (page.workers == 0) return resolve(page);
-  page.is_reserved = false;
-  busy_.push_back(page);
+  reserve(page, false);
 }
 
 void NodePages::give(Page &page, bool is_zero) noexcept {

@@ -51,6 +51,9 @@ class NodePages {
   // A busy page that nobody has reserved, reserved now for the caller, who becomes one of its
   // workers; or null.
   Page *join() noexcept;
+  // A busy page of a taker's at which there is something left to do, or null. The caller becomes
+  // one of its workers, for the pool.
+  Page *help() noexcept;
 
   // A worker has done all chunks that it had and goes: the pool's, not a taker. True: the taker who
   // has reserved the page is the last one, and is to be woken.
@@ -79,13 +82,15 @@ class NodePages {
   void enter_state(Page &page, PoolPageState state) noexcept;
   void take(Page &page, bool is_zero) noexcept;
   void resolve(Page &page) noexcept;
+  void reserve(Page &page, bool is_reserved) noexcept;
 
   const uint32_t chunks_;
   Counts counts_;
   PageList clean_;
   PageList dirty_;    // the oldest first, before them those that are cleared in part
   PageList dropped_;  // dirty ones without memory
-  PageList busy_;     // those that are not reserved
+  PageList busy_;
+  PageList reserved_;  // busy ones that takers have
 };
 
 }  // namespace hpz

@@ -76,7 +76,8 @@ struct alignas(64) PoolNode {
 
   Filler filler;
   CpuSet cpus;                        // ... and where it runs
-  std::atomic<uint32_t> clearing{0};  // takers at it: the filler rests
+  std::atomic<uint32_t> clearing{0};  // takers at it
+  std::atomic<uint32_t> turns{0};     // counts when they begin and end
   std::atomic<uint64_t> filled_bytes{0}, cleared_bytes{0}, renewed_bytes{0};
   Array<uint32_t> order;  // of nodes, itself first, then the nearest
 };
@@ -140,13 +141,15 @@ class Pool {
   static void *filler_main(void *node) noexcept;
   int start_filler(PoolNode &node) noexcept;  // regions_lock_ is held
   void fill_until_closed(PoolNode &node) noexcept;
-  bool filler_has_work(PoolNode &node, uint64_t &until_ns) noexcept;
+  Page *find_work(PoolNode &node, uint64_t &until_ns) noexcept;
+  static void look_for_takers(const PoolNode &node, uint32_t seen) noexcept;
   int clear_chunk(const Page &page, uint32_t chunk, uint64_t &bytes) noexcept;
   int renew(const Work &work) noexcept;
   template <class MayGoOn> int clear_page(const Work &work, const MayGoOn &may_go_on) noexcept;
   int clear_for_pool(PoolNode &node, Page &page, bool renews) noexcept;
   void leave(const Work &work) noexcept;
-  static FutexWord *whom_to_wake(PoolNode &node) noexcept;
+  bool has_work(const PoolNode &node) const noexcept;  // its filler, for all that is known
+  FutexWord *whom_to_wake(PoolNode &node) noexcept;
   void wake_filler(PoolNode &node) noexcept;
   void tell_waiters() noexcept;
 
@@ -154,8 +157,17 @@ class Pool {
   int take_one(const Search &search, Taken &taken) noexcept;
   Page *find_page(const Search &search, bool may_renew, Taken &taken) noexcept;
   Page *look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) noexcept;
+  void wait_for_turn(Page &page, uint32_t turn, uint64_t deadline_ns) noexcept;
   int clear_for_taker(const Search &search, Taken &taken) noexcept;
   int give_one(const hpz_page &given, uint32_t flags) noexcept;
+
+  // A filler of the idle class would keep its taker waiting where the CPU is busy: it rests.
+  bool may_help() const noexcept { return !wants_idle_; }
+
+  // To sleep and be woken takes some 50 us: who waits for less stays awake, who clears for much
+  // longer wakes a helper.
+  static constexpr uint64_t kAwakeNs = 50'000;
+  static constexpr uint64_t kWakeToHelpBytes = 32 << 20;
 
   ProcessId process_;
   bool trusts_marks_ = false;

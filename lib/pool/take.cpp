@@ -60,6 +60,7 @@ Page *Pool::look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) n
     if (page == nullptr) return nullptr;
     if (taken.outcome != HPZ_TAKE_HIT) {
       node.clearing.fetch_add(1, std::memory_order_relaxed);
+      node.turns.fetch_add(1, std::memory_order_relaxed);
       taken.lifts = node.filler.current == page;
       taken.renews = !page->has_memory && page->workers == 1;
     }
@@ -88,6 +89,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
   PoolNode &node = *taken.node;
   Page &page = *taken.page;
   if (taken.lifts) node.filler.lift();
+  if (unit_bytes_ >= kWakeToHelpBytes && may_help()) wake_filler(node);
   bool renews = taken.renews, has_expired = false;
   int error = 0;
   for (;;) {
@@ -124,14 +126,24 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
     });
     if (is_over) break;
     if (waits) {  // ... and looks again, at what the others have left undone
-      futex_wait(page.turn, turn, search.deadline_ns);
+      wait_for_turn(page, turn, search.deadline_ns);
       has_expired = search.has_expired();
     }
   }
   node.clearing.fetch_sub(1, std::memory_order_relaxed);
+  node.turns.fetch_add(1, std::memory_order_relaxed);
   wake_filler(node);
   if (error != 0) tell_waiters();
   return error;
+}
+
+// The end of a chunk is near, as a rule, and to be woken takes as long.
+void Pool::wait_for_turn(Page &page, uint32_t turn, uint64_t deadline_ns) noexcept {
+  const uint64_t end_ns = monotonic_ns() + kAwakeNs;
+  while (may_help() && monotonic_ns() < end_ns) {
+    if (page.turn.load(std::memory_order_relaxed) != turn) return;
+  }
+  futex_wait(page.turn, turn, deadline_ns);
 }
 
 int Pool::take_one(const Search &search, Taken &taken) noexcept {

@@ -44,6 +44,33 @@ int scheduler_of(pid_t thread) {
   return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
 }
 
+// Takes a page on a thread of its own.
+class TakingThread {
+ public:
+  explicit TakingThread(const PoolPointer &pool, uint32_t flags = 0)
+      : thread_([this, &pool, flags] {
+          EXPECT_EQ(take(pool, page_, flags), 1);
+          is_back_ = true;
+        }) {}
+  ~TakingThread() {
+    if (thread_.joinable()) thread_.join();
+  }
+  TakingThread(const TakingThread &) = delete;
+  TakingThread &operator=(const TakingThread &) = delete;
+
+  bool is_back() const { return is_back_; }
+  // Waits for it.
+  hpz_page page() {
+    thread_.join();
+    return page_;
+  }
+
+ private:
+  hpz_page page_ = HPZ_PAGE_INIT;
+  std::atomic<bool> is_back_{false};
+  std::thread thread_;
+};
+
 void set_filling(const PoolPointer &pool, bool on) {
   ASSERT_EQ(hpz_pool_set_filling(pool.get(), -1, on ? 1 : 0), 0);
 }
@@ -159,20 +186,15 @@ TEST_F(Filler, a_taker_helps_and_waits_for_the_last_chunk) {
     memory.hold(0, 0);
     set_filling(pool, true);
     wait_until([] { return HeldMemory::reached() == 1; });
-    hpz_page page;
-    EXPECT_EQ(take(pool, page, flags | HPZ_TAKE_CLEAN_ONLY), -EAGAIN);
-    std::atomic<bool> is_back{false};
-    std::thread taker([&] {
-      EXPECT_EQ(take(pool, page, flags), 1);
-      is_back = true;
-    });
-    wait_until([&] { return stats_of(pool).cleared_bytes == kPoolPageBytes - kPoolChunkBytes; });
-    EXPECT_FALSE(is_back) << "somebody is writing to it";
-    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
     hpz_page none;
+    EXPECT_EQ(take(pool, none, flags | HPZ_TAKE_CLEAN_ONLY), -EAGAIN);
+    TakingThread taker(pool, flags);
+    wait_until([&] { return stats_of(pool).cleared_bytes == kPoolPageBytes - kPoolChunkBytes; });
+    EXPECT_FALSE(taker.is_back()) << "somebody is writing to it";
+    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
     EXPECT_EQ(take(pool, none), -ENOMEM) << "one page, and it is spoken for";
     memory.release();
-    taker.join();
+    const hpz_page page = taker.page();
     EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_WAIT});
     EXPECT_TRUE(is_zero(page));
     const hpz_pool_stats stats = stats_of(pool);
@@ -215,20 +237,59 @@ TEST_F(Filler, a_taker_that_runs_out_of_time) {
   EXPECT_TRUE(is_zero(page));
 }
 
-// One thread can fill the path to the memory: the filler rests while a taker is at work.
-TEST_F(Filler, rests_while_a_taker_clears) {
+// One thread can fill the path to the memory: while a taker is at work, nobody begins another page.
+TEST_F(Filler, helps_a_taker_that_clears) {
   const HeldMemory memory(2);
   const PoolPointer pool = memory.pool();
   memory.hold(0, 0);
-  hpz_page page;
-  std::thread taker([&] { EXPECT_EQ(take(pool, page), 1); });
+  TakingThread taker(pool);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  set_filling(pool, true);
+  wait_until([&] { return stats_of(pool).filled_bytes == kPoolPageBytes - kPoolChunkBytes; });
+  usleep(20'000);  // in which it would begin another
+  EXPECT_EQ(stats_of(pool).filled_bytes, kPoolPageBytes - kPoolChunkBytes);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 1, 1, 0, 0}));
+  EXPECT_FALSE(taker.is_back());
+  memory.release();
+  const hpz_page page = taker.page();
+  EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_MISS});
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(stats_of(pool).cleared_bytes, kPoolChunkBytes);
+  wait_until([&] { return stats_of(pool).clean == 1; });
+}
+
+TEST_F(Filler, a_taker_waits_for_the_chunk_of_its_helper) {
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool();
+  memory.hold(0, 0);
+  TakingThread taker(pool);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  memory.hold(0, 1);  // the helper's first
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 2; });
+  memory.release(0);
+  wait_until([&] { return stats_of(pool).cleared_bytes == kPoolPageBytes - kPoolChunkBytes; });
+  usleep(20'000);  // longer than it stays awake
+  EXPECT_FALSE(taker.is_back()) << "somebody is writing to it";
+  memory.release(1);
+  const hpz_page page = taker.page();
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(stats_of(pool).misses, 1u);
+}
+
+// One of the idle class might keep its taker waiting.
+TEST_F(Filler, of_the_idle_class_rests_while_a_taker_clears) {
+  const HeldMemory memory(2);
+  const PoolPointer pool = memory.pool(HPZ_POOL_IDLE | HPZ_POOL_NO_FILLING);
+  memory.hold(0, 0);
+  TakingThread taker(pool);
   wait_until([] { return HeldMemory::reached() == 1; });
   set_filling(pool, true);
   usleep(20'000);  // in which it would begin
   EXPECT_EQ(stats_of(pool).filled_bytes, 0u);
   EXPECT_EQ(counts_of(pool), (Counts{0, 1, 1, 0, 0}));
   memory.release();
-  taker.join();
+  EXPECT_TRUE(is_zero(taker.page()));
   wait_until([&] { return stats_of(pool).clean == 1; });
 }
 
@@ -314,13 +375,12 @@ TEST_F(Filler, idle_class_and_the_way_out_of_it) {
   const uint32_t flags = stats_of(pool).flags;
   if ((flags & HPZ_POOL_NO_IDLE) != 0) GTEST_SKIP() << "NOT TESTED HERE: SCHED_IDLE is refused";
   EXPECT_EQ(scheduler_of(filler), SCHED_IDLE);
-  hpz_page page;
-  std::thread taker([&] { EXPECT_EQ(take(pool, page), 1); });
+  TakingThread taker(pool);
   if ((flags & HPZ_POOL_NO_LIFT) == 0) {
     wait_until([&] { return scheduler_of(filler) == SCHED_OTHER; });
   }
   memory.release();
-  taker.join();
+  const hpz_page page = taker.page();
   EXPECT_TRUE(is_zero(page));
   EXPECT_EQ(page.outcome, unsigned{HPZ_TAKE_WAIT});
   ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);

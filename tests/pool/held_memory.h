@@ -29,7 +29,7 @@ class HeldMemory {
                (0 - reinterpret_cast<uintptr_t>(memory_.begin())) % kPoolPageBytes),
         bytes_(pages * kPoolPageBytes) {
     memset(begin_, kPoison, bytes_);
-    held_begin_ = held_end_ = 0;
+    for (std::atomic<uintptr_t> &held : held_) held = 0;
     reached_ = 0;
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
@@ -53,34 +53,35 @@ class HeldMemory {
     return make_pool(options);
   }
 
+  // Two chunks at most, numbered as they were held.
   void hold(size_t page, size_t chunk) const {
     unsigned char *const at = begin_ + page * kPoolPageBytes + chunk * kPoolChunkBytes;
-    reached_ = 0;
-    held_end_ = reinterpret_cast<uintptr_t>(at) + kPoolChunkBytes;
-    held_begin_ = reinterpret_cast<uintptr_t>(at);
+    (held_[0] == 0 ? held_[0] : held_[1]) = reinterpret_cast<uintptr_t>(at);
     EXPECT_EQ(mprotect(at, kPoolChunkBytes, PROT_NONE), 0);
   }
-  // Threads that are held.
+  // Threads that have been held.
   static int reached() { return reached_; }
-  void release() const {
-    auto *const at = reinterpret_cast<void *>(held_begin_.load());
+  void release(size_t which = 0) const {
+    auto *const at = reinterpret_cast<void *>(held_[which].load());
     EXPECT_EQ(mprotect(at, kPoolChunkBytes, PROT_READ | PROT_WRITE), 0);
-    held_begin_ = held_end_ = 0;
+    held_[which] = 0;
   }
 
  private:
   static void on_fault(int signal, siginfo_t *info, void *context) {
     const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
-    if (at >= held_begin_ && at < held_end_) {
+    for (const std::atomic<uintptr_t> &held : held_) {
+      const uintptr_t begin = held;
+      if (begin == 0 || at - begin >= kPoolChunkBytes) continue;
       ++reached_;
-      while (held_begin_ != 0) usleep(200);
+      while (held != 0) usleep(200);
       return;  // the store is done again
     }
     if (hpz_fault_claim(info, context) != 0) return;
     ::signal(signal, SIG_DFL);  // the test ends as without us
   }
 
-  inline static std::atomic<uintptr_t> held_begin_, held_end_;
+  inline static std::atomic<uintptr_t> held_[2];
   inline static std::atomic<int> reached_;
 
   const Memory memory_;

@@ -112,6 +112,7 @@ const Row kOfLists[] = {
     {Given::kDirty, "take_any", true, State::kTaken},
     {Given::kDirty, "begin", true, State::kBusy},
     {Given::kDirty, "join", false, State::kDirty},
+    {Given::kDirty, "help", false, State::kDirty},
     {Given::kDirty, "pop_spare", true, State::kAbsent},
     {Given::kDirty, "poison", true, State::kPoisoned},
     {Given::kDirtyInPart, "take_clean", false, State::kDirty},
@@ -139,11 +140,14 @@ const Row kOfLists[] = {
     {Given::kBusyByFiller, "take_any", false, State::kBusy},
     {Given::kBusyByFiller, "begin", false, State::kBusy},
     {Given::kBusyByFiller, "join", true, State::kBusy},
+    {Given::kBusyByFiller, "help", false, State::kBusy},
     {Given::kBusyByFiller, "pop_spare", false, State::kBusy},
     {Given::kBusyByFiller, "poison", true, State::kBusy},
     {Given::kBusyReserved, "take_any", false, State::kBusy},
     {Given::kBusyReserved, "join", false, State::kBusy},
+    {Given::kBusyReserved, "help", true, State::kBusy},
     {Given::kBusyJoined, "join", false, State::kBusy},
+    {Given::kBusyJoined, "help", true, State::kBusy},
     {Given::kPoisoned, "take_clean", false, State::kPoisoned},
     {Given::kPoisoned, "take_any", false, State::kPoisoned},
     {Given::kPoisoned, "begin", false, State::kPoisoned},
@@ -175,6 +179,7 @@ bool apply(OnePage &one, const std::string &event) {
   if (event == "begin") return pages.begin(false, true) != nullptr;
   if (event == "begin_clearable") return pages.begin(false, false) != nullptr;
   if (event == "join") return pages.join() != nullptr;
+  if (event == "help") return pages.help() != nullptr;
   if (event == "pop_spare") return pages.pop_spare() != nullptr;
   if (event == "poison") pages.poison(one.page);
   if (event == "give_dirty") pages.give(one.page, false);
@@ -250,6 +255,34 @@ TEST(NodePages, a_taker_that_gives_up_leaves_the_page_to_the_filler) {
   one.pages.give_up(one.page);
   EXPECT_FALSE(one.pages.leave(one.page));
   EXPECT_EQ(one.page.state, State::kClean);
+}
+
+TEST(NodePages, a_helper_has_its_share_of_a_takers_page) {
+  OnePage one(Given::kBusyReserved);
+  ASSERT_EQ(one.pages.help(), &one.page);
+  uint32_t chunk;
+  while (one.page.chunks.claim(kChunks, chunk)) {
+  }
+  EXPECT_EQ(one.pages.help(), nullptr) << "nothing is left to do";
+  EXPECT_EQ(one.pages.settle(one.page), Settled::kNotYet) << "the helper may be at its chunk";
+  EXPECT_TRUE(one.pages.leave(one.page)) << "the taker is to be woken";
+  EXPECT_EQ(one.pages.settle(one.page), Settled::kTaken);
+}
+
+TEST(NodePages, a_helper_whose_taker_gives_up_works_for_the_pool) {
+  OnePage one(Given::kBusyReserved);
+  ASSERT_EQ(one.pages.help(), &one.page);
+  one.pages.give_up(one.page);
+  EXPECT_EQ(one.pages.help(), nullptr) << "it is nobody's";
+  EXPECT_FALSE(one.pages.leave(one.page));
+  EXPECT_EQ(one.page.state, State::kDirty);
+  EXPECT_EQ(one.pages.begin(false, false), &one.page);
+}
+
+TEST(NodePages, nobody_helps_where_there_is_no_memory_yet) {
+  OnePage one(Given::kDropped);
+  ASSERT_EQ(one.pages.begin(true, true), &one.page);
+  EXPECT_EQ(one.pages.help(), nullptr);
 }
 
 TEST(NodePages, poison_while_busy_ends_chunks_and_loses_the_page) {
@@ -329,7 +362,8 @@ class Imagined {
     }
   }
 
-  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0;
+  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0,
+           helped = 0;
 
  private:
   enum Content : uint8_t { kZero, kSecret };
@@ -359,7 +393,12 @@ class Imagined {
   void step() {
     Worker &worker = workers_[pick(static_cast<uint32_t>(workers_.size()))];
     if (worker.page != nullptr) return work(worker);
-    switch (pick(10)) {
+    switch (pick(11)) {
+      case 10:  // a filler, for takers
+        worker.page = lists_.help();
+        if (worker.page != nullptr) ++helped;
+        worker.is_taker = worker.joined = false;
+        return;
       case 0:
       case 1:  // a filler
         worker.page = lists_.begin(false, false);
@@ -502,7 +541,8 @@ class Imagined {
 
 TEST(NodePages, random_interleavings) {
   const int runs = quick() ? 20 : 200;
-  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0;
+  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0,
+           helped = 0;
   for (int i = 0; i < runs && !HasFailure(); ++i) {
     const uint64_t its_seed = seed() + static_cast<uint64_t>(i);
     SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(its_seed));
@@ -515,6 +555,7 @@ TEST(NodePages, random_interleavings) {
     given_up += imagined.given_up;
     filled += imagined.filled;
     resumed += imagined.resumed;
+    helped += imagined.helped;
   }
   // A run in which one of these never happened says nothing about it.
   EXPECT_GT(hits, 0u);
@@ -524,6 +565,7 @@ TEST(NodePages, random_interleavings) {
   EXPECT_GT(given_up, 0u);
   EXPECT_GT(filled, 0u);
   EXPECT_GT(resumed, 0u);
+  EXPECT_GT(helped, 0u);
 }
 
 // --- The table of records ------------------------------------------------------------------------
