@@ -280,9 +280,13 @@ int open_file_backing(int fd, uint64_t offset, uint64_t len, const hpz_space_opt
   if (memory == nullptr) return -ENOMEM;
   auto *const file = new (memory) FileBacking;
   const int error = file->open(fd, offset, len, options, root);
+  if (error != 0) {
+    file->~FileBacking();
+    free(file);
+    return error;
+  }
   file->describe(out);
-  if (error != 0) out.ops->destroy(file);
-  return error;
+  return 0;
 }
 
 }  // namespace hpz

@@ -126,8 +126,9 @@ int FileBlocks::allocate(uint64_t at, uint64_t bytes) noexcept {
   return error == -ENOSYS || error == -ENODEV || error == -EINVAL ? -EOPNOTSUPP : error;
 }
 
-// Some kernels punch the whole huge pages among what they are given, and call that a success (row
-// E2). Of hugetlbfs whole pages are asked for; but what others round to is not ours to know.
+// Some kernels punch the whole huge pages among what they are given, and call that a success
+// (tests/space/file_huge_test.cpp). Of hugetlbfs whole pages are asked for; but what others round
+// to is not ours to know.
 bool FileBlocks::is_proven(uint64_t at, uint64_t bytes) const noexcept {
   if (can_find_data()) {
     if (find_data(at, at + bytes) == at + bytes) return true;

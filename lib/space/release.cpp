@@ -120,7 +120,7 @@ TaskOutcome release_chunk(void *context, size_t index) noexcept {
   });
   job.cleared.fetch_add(progress.cleared, std::memory_order_relaxed);
   job.skipped.fetch_add(progress.released, std::memory_order_relaxed);
-  if (progress.cleared != 0) job.count_locality(index, progress.cleared);
+  job.count_locality(index, progress.cleared);
   TaskOutcome outcome = {progress.cleared + progress.released, progress.error, kNoOffset};
   if (progress.error != 0) outcome.bad_offset = job.offset_of(index, progress.bad_at);
   return outcome;

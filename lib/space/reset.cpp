@@ -123,7 +123,7 @@ TaskOutcome reset_chunk(void *context, size_t index) noexcept {
   }
   job.cleared.fetch_add(cleared.done_bytes, std::memory_order_relaxed);
   job.skipped.fetch_add(outcome.done_bytes - cleared.done_bytes, std::memory_order_relaxed);
-  if (cleared.done_bytes != 0) job.count_locality(index, cleared.done_bytes);
+  job.count_locality(index, cleared.done_bytes);
   return outcome;
 }
 
