@@ -12,16 +12,18 @@
  * the writes that happened before it. The writes of a guest are in KVM's dirty log; those by the
  * VMM itself, by vhost or by a device (VFIO) are not in it, and are the caller's to say.
  *
- * There is one byte of state for each page, and while a page is partly dirty a bitmap of its
- * subpages; nothing else is allocated or initialised, whatever the length.
+ * There is one byte of state for each page, and for the bitmaps a table of 8 bytes for each page,
+ * which is not touched before the first page is partly dirty; while a page is, a bitmap of its
+ * subpages. Nothing of it is initialised, whatever the length.
  *
  * Rules for all calls here:
  *  - Thread rule: any thread, several at once, also on the same pages; not async-signal-safe. A
  *    page that is marked while it is being cleared ends dirty. Of two calls that want the same
  *    bytes cleared one clears and the other waits; neither returns success before they are zero.
- *  - -ECHILD: the map was created in another process. Nothing was done. (hpz_map_destroy frees it.)
- *  - System calls: those of space.h and team.h; besides them getpid, of the calls that change the
- *    map mmap, munmap and brk (malloc's) and sched_yield, of the verbs clock_gettime and futex.
+ *  - -ECHILD: the map was created in another process, and nothing was done, or this is a child that
+ *    a progress callback has forked. (hpz_map_destroy frees it.)
+ *  - System calls: those of space.h and team.h; besides them getpid and sched_yield, of the calls
+ *    that change the map mmap, munmap and brk (malloc's), of the verbs clock_gettime and futex.
  */
 #ifndef HPZERO_MAP_H
 #define HPZERO_MAP_H
@@ -44,8 +46,10 @@ enum hpz_page_state HPZ_ENUM_BASE {
 struct hpz_map_options {
   size_t size;            /* of this struct, filled by HPZ_MAP_OPTIONS_INIT */
   uint64_t len;           /* bytes that the map is about, up to 2^63; the last page may be short */
-  uint64_t page_bytes;    /* a power of two of at least subpage_bytes; 0: 2 MiB. At most 2^40
-                             pages */
+  uint64_t page_bytes;    /* a power of two of at least subpage_bytes, and best a multiple of the
+                             pages of the memory: what hpz_map_release covers of a larger one in
+                             part is cleared, stays resident, is called fresh, and is not given
+                             back later. 0: 2 MiB. At most 2^40 pages */
   uint64_t subpage_bytes; /* a power of two of at least 64: what is remembered of a page that is
                              partly dirty, and a bit of a dirty bitmap. 0: 4 KiB, or page_bytes if
                              that is less */
@@ -74,7 +78,8 @@ struct hpz_map_counts {
   { sizeof(struct hpz_map_counts), 0, 0, 0, 0, 0 }
 
 /* Result: 0; -EINVAL: options or out NULL, a struct, flags or state that this version does not
- * know, a length or sizes of pages as they must not be; -ENOMEM. Since 0.1.0. */
+ * know, a length of 0 or above 2^63, or sizes of pages as they must not be; -ENOMEM. Since 0.1.0.
+ */
 HPZ_API int hpz_map_create(const struct hpz_map_options *options,
                            struct hpz_map **out) HPZ_NOEXCEPT;
 
@@ -92,10 +97,11 @@ HPZ_API void hpz_map_destroy(struct hpz_map *map) HPZ_NOEXCEPT;
 HPZ_API int hpz_map_set(struct hpz_map *map, uint64_t offset, uint64_t len,
                         enum hpz_page_state state) HPZ_NOEXCEPT;
 
-/* Marks as dirty the subpages whose bits are set: bit i of the bitmap is the subpage at offset +
- * i * subpage_bytes, and bit i % 64 of words[i / 64], the lowest being bit 0, as in KVM's dirty log
- * (KVM_GET_DIRTY_LOG; Linux, Documentation/virt/kvm/api.rst) where subpages are the host's pages.
- * Clear bits change nothing, also those beyond the end of the map, for KVM pads its bitmaps.
+/* Marks as dirty the subpages whose bits are set. The subpage at offset + i * subpage_bytes has bit
+ * i % 8 of byte i / 8 (where the CPU is little-endian that is bit i % 64 of words[i / 64]), as in
+ * KVM's dirty log on every CPU (KVM_GET_DIRTY_LOG; Linux, Documentation/virt/kvm/api.rst), where
+ * subpages are the host's pages. Clear bits change nothing, also those beyond the end of the map,
+ * for KVM pads its bitmaps.
  *
  * Result: 0; -EINVAL: map NULL, words NULL with bits, an offset that is no multiple of
  * subpage_bytes or beyond the map, a set bit beyond it: nothing was marked then; -ECHILD. Since

@@ -25,24 +25,24 @@ bool is_within(const Map &map, uint64_t offset, uint64_t len) noexcept {
   return offset <= map.pages.bytes() && len <= map.pages.bytes() - offset;
 }
 
-// Checks what all verbs have in common, and calls one.
-int call_map_verb(int (MapCall::*verb)() noexcept, hpz_map *map, hpz_space *space, hpz_team *team,
-                  uint64_t offset, uint64_t len, const hpz_job_options *options,
+// Checks what all verbs have in common, and calls one. checked: the space's, of no bytes.
+int call_map_verb(int (MapCall::*verb)() noexcept, Verb checked, hpz_map *map, hpz_space *space,
+                  hpz_team *team, uint64_t offset, uint64_t len, const hpz_job_options *options,
                   hpz_job_report *report) noexcept {
   if (map == nullptr || !is_within(map->map, offset, len)) return -EINVAL;
   if (report != nullptr && !is_info_size(report->size)) return -EINVAL;
   if (!map->map.process.is_current()) return -ECHILD;
-  // No bytes, at the end of the range: everything else is refused here as the space refuses it,
-  // also where there would be nothing to do.
-  const hpz_extent nothing = {offset + len, 0};
-  int error = call_verb(zero_space, space, team, &nothing, 1, options, nullptr);
-  if (error != 0) return error;
   hpz_job_options known = HPZ_JOB_OPTIONS_INIT;
   if (options != nullptr && !read_options(options, options->size, known)) return -EINVAL;
   MapCall call({map->map, space, team, {offset, offset + len}, known});
-  error = (call.*verb)();
+  // No bytes, at the end of the range: everything else is refused here as the space refuses it,
+  // also where there would be nothing to do.
+  const hpz_extent nothing = {offset + len, 0};
+  int error = call_verb(checked, space, team, &nothing, 1, options, nullptr);
+  if (error == 0) error = (call.*verb)();
+  if (error == 0) error = call.tell_all_done();
   const hpz_job_report its = call.report(error);
-  if (report != nullptr && error != -EINVAL && error != -ECHILD) write_info(report, its);
+  if (report != nullptr && !is_refusal(its)) write_info(report, its);
   return error;
 }
 
@@ -121,9 +121,11 @@ int hpz_map_set_dirty_bitmap(struct hpz_map *map, uint64_t offset, const uint64_
   Pages &pages = map->map.pages;
   if (offset % pages.subpage_bytes() != 0 || offset > pages.bytes()) return -EINVAL;
   const uint64_t first = offset >> pages.subpage_shift();
+  const uint64_t left = pages.subpages() - std::min(first, pages.subpages());
   DirtyBitmap bitmap = {words, bits};
-  if (bitmap.has_ones_from(pages.subpages() - std::min(first, pages.subpages()))) return -EINVAL;
+  if (bitmap.has_ones_from(left)) return -EINVAL;
   if (!map->map.process.is_current()) return -ECHILD;
+  bitmap.bits = std::min<uint64_t>(bits, left);  // what is beyond was looked at, and is not again
   bitmap.mark(pages, first);
   return 0;
 }
@@ -142,19 +144,22 @@ int hpz_map_counts_get(const struct hpz_map *map, struct hpz_map_counts *out) no
 int hpz_map_zero(struct hpz_map *map, struct hpz_space *space, struct hpz_team *team,
                  uint64_t offset, uint64_t len, const struct hpz_job_options *options,
                  struct hpz_job_report *report) noexcept {
-  return call_map_verb(&MapCall::zero, map, space, team, offset, len, options, report);
+  return call_map_verb(&MapCall::zero, zero_space, map, space, team, offset, len, options, report);
 }
 
 int hpz_map_populate(struct hpz_map *map, struct hpz_space *space, struct hpz_team *team,
                      uint64_t offset, uint64_t len, const struct hpz_job_options *options,
                      struct hpz_job_report *report) noexcept {
-  return call_map_verb(&MapCall::populate, map, space, team, offset, len, options, report);
+  return call_map_verb(&MapCall::populate, populate_space, map, space, team, offset, len, options,
+                       report);
 }
 
 int hpz_map_release(struct hpz_map *map, struct hpz_space *space, struct hpz_team *team,
                     uint64_t offset, uint64_t len, const struct hpz_job_options *options,
                     struct hpz_job_report *report) noexcept {
-  return call_map_verb(&MapCall::release, map, space, team, offset, len, options, report);
+  // Of no bytes the space's release would ask what is mapped all the same.
+  return call_map_verb(&MapCall::release, zero_space, map, space, team, offset, len, options,
+                       report);
 }
 
 }  // extern "C"

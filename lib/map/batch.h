@@ -17,7 +17,7 @@ namespace hpz {
 
 class ExtentList {
  public:
-  // 16 bytes each: what a call needs of memory at most, three lists of 1 MiB.
+  // 16 bytes each: a list is 1 MiB at most.
   static constexpr size_t kMost = 64 * 1024;
 
   // For the first ones; then make_room says no rather than that there is no memory.

@@ -7,23 +7,10 @@
 
 #include "lib/map/hands.h"
 #include "lib/team/clock.h"
+#include "lib/team/progress.h"
 
 namespace hpz {
 namespace {
-
-// The callbacks that this thread is in, innermost first.
-struct InCallback {
-  const Map *map;
-  const InCallback *outer;
-};
-constinit thread_local const InCallback *g_in_callback [[gnu::tls_model("initial-exec")]] = nullptr;
-
-bool is_in_callback_of(const Map &map) noexcept {
-  for (const InCallback *at = g_in_callback; at != nullptr; at = at->outer) {
-    if (at->map == &map) return true;
-  }
-  return false;
-}
 
 // Populated pages are fresh no longer, whoever has them in hands.
 void tell_resident(void *pages, uint64_t offset, uint64_t bytes) noexcept {
@@ -64,13 +51,15 @@ int MapCall::release() noexcept {
   return error;
 }
 
-hpz_job_report MapCall::report(int result) noexcept {
-  const hpz_job_options &options = arguments_.options;
+int MapCall::tell_all_done() noexcept {
   const uint64_t total = arguments_.range.end - arguments_.range.begin;
-  if (result == 0 && options.progress != nullptr && told_bytes_ != total) {
-    is_job_counted_ = false;
-    tell_progress(this, 0, total);  // all is done: a wish to cancel comes too late
-  }
+  if (arguments_.options.progress == nullptr || told_bytes_ == total) return 0;
+  is_job_counted_ = false;
+  tell_progress(this, 0, total);  // a wish to cancel comes too late
+  return is_child_ ? -ECHILD : 0;
+}
+
+hpz_job_report MapCall::report(int result) noexcept {
   report_.done_bytes += known_bytes_;
   report_.skipped_bytes += known_bytes_;
   report_.error = result;
@@ -129,24 +118,25 @@ int MapCall::work(Kind kind, Part range, PageState after) noexcept {
     batch.clear();
     at = walk(kind, {at, range.end}, batch);
     if (const int error = run(kind, batch, after); error != 0) return error;
-    for (const hpz_extent &busy : batch.busy.list()) {
-      const int error = work_late(kind, {busy.offset, busy.offset + busy.len}, after);
-      if (error != 0) return error;
-    }
+    if (const int error = work_late(kind, batch.busy, after); error != 0) return error;
   }
   return 0;
 }
 
-int MapCall::work_late(Kind kind, Part busy, PageState after) noexcept {
+int MapCall::work_late(Kind kind, const ExtentList &busy, PageState after) noexcept {
+  if (busy.empty()) return 0;
   Batch batch;
   batch.wants_known = kind == Kind::kPopulate;
   if (!batch.open()) return -ENOMEM;
-  for (uint64_t at = busy.begin; at < busy.end;) {
-    batch.clear();
-    at = walk(kind, {at, busy.end}, batch);
-    int error = run(kind, batch, after);
-    if (error == 0 && batch.is_at_busy) error = wait(kind, at, busy.end);
-    if (error != 0) return error;
+  for (const hpz_extent &extent : busy.list()) {
+    const uint64_t end = extent.offset + extent.len;
+    for (uint64_t at = extent.offset; at < end;) {
+      batch.clear();
+      at = walk(kind, {at, end}, batch);
+      int error = run(kind, batch, after);
+      if (error == 0 && batch.is_at_busy) error = wait(kind, at, end);
+      if (error != 0) return error;
+    }
   }
   return 0;
 }
@@ -174,9 +164,8 @@ int MapCall::wait(Kind kind, uint64_t at, uint64_t to) noexcept {
       if (until == 0 || until > now + kCancelNs) until = now + kCancelNs;
     }
     if (options.deadline_ns != 0 && now >= options.deadline_ns) error = -ETIMEDOUT;
-    // Whoever had it in hands is not in this process, or cannot go on before this thread returns.
-    if (!map_.process.is_current()) error = -ECHILD;
-    if (is_in_callback_of(map_)) error = -EDEADLK;
+    // Whoever has it in hands cannot go on before this thread returns.
+    if (Callback::runs_for(&map_)) error = -EDEADLK;
     if (error != 0) break;
     map_.sleep(seen, until);
   }
@@ -200,6 +189,8 @@ int MapCall::run(Kind kind, const Batch &batch, PageState after) noexcept {
     const Verb verb = kind == Kind::kRelease ? release_space : zero_space;
     error = run_job(verb, batch.extents, hands.observer(), Counts::kYes);
   }
+  // A callback has forked, and this is the child: what others were at nobody ends here.
+  if (is_child_) return -ECHILD;
   hands.finish(error == 0);
   return error;
 }
@@ -217,6 +208,8 @@ int MapCall::run_job(Verb verb, const ExtentList &extents, const DoneObserver &o
   const uint64_t cpu_ns = thread_cpu_ns();
   const int error = call_verb(verb, arguments_.space, arguments_.team, extents.list().data(),
                               extents.list().size(), &options, &its, observer, keeps_pages_);
+  is_child_ = !map_.process.is_current();
+  if (is_child_) return -ECHILD;
   job_cpu_ns_ += thread_cpu_ns() - cpu_ns;
   if (is_job_counted_) {
     report_.done_bytes += its.done_bytes;
@@ -236,14 +229,13 @@ int MapCall::run_job(Verb verb, const ExtentList &extents, const DoneObserver &o
 int MapCall::tell_progress(void *call, uint64_t done_bytes, uint64_t) noexcept {
   auto &self = *static_cast<MapCall *>(call);
   const Part range = self.arguments_.range;
-  const InCallback here = {&self.map_, g_in_callback};
-  g_in_callback = &here;
+  const Callback here(&self.map_);
   self.told_bytes_ = self.report_.done_bytes + self.known_bytes_;
   if (self.is_job_counted_) self.told_bytes_ += done_bytes;
   const int result = self.arguments_.options.progress(self.arguments_.options.user,
                                                       self.told_bytes_, range.end - range.begin);
-  g_in_callback = here.outer;
-  return result;
+  self.is_child_ = !self.map_.process.is_current();
+  return self.is_child_ ? 1 : result;
 }
 
 }  // namespace hpz

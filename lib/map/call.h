@@ -30,14 +30,16 @@ class MapCall {
   int zero() noexcept;
   int populate() noexcept;
   int release() noexcept;
-  // After one of these, of which result is what it returned.
+  // After one of these that returned 0. -ECHILD: this is a child that the callback has forked.
+  int tell_all_done() noexcept;
+  // After all of these; result is what the call returns.
   hpz_job_report report(int result) noexcept;
 
  private:
   enum class Kind { kZero, kPopulate, kRelease };
 
   int work(Kind kind, Part range, PageState after) noexcept;
-  int work_late(Kind kind, Part busy, PageState after) noexcept;
+  int work_late(Kind kind, const ExtentList &busy, PageState after) noexcept;
   uint64_t walk(Kind kind, Part range, Batch &batch) noexcept;
   bool walk_fragment(Kind kind, uint64_t page, uint64_t subpage, Part fragment,
                      Batch &batch) noexcept;
@@ -51,9 +53,10 @@ class MapCall {
   const Arguments arguments_;
   Map &map_;
   hpz_job_report report_ = HPZ_JOB_REPORT_INIT;
-  uint64_t known_bytes_ = 0;  // zero, or fresh, before anything was done
+  uint64_t known_bytes_ = 0;  // zero, or fresh, when this call came to it
   bool keeps_pages_ = false;  // what is made resident is not given back to be cleared
   bool is_job_counted_ = false;
+  bool is_child_ = false;    // forked by a callback: what was in hands stays there
   uint64_t told_bytes_ = 0;  // by the callback
   const uint64_t started_ns_, started_cpu_ns_;
   uint64_t job_cpu_ns_ = 0;  // of this thread, in the space's verbs, which have it in their reports

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lib/map/dirty_bitmap.h"
 
+#include <endian.h>
+
 #include <algorithm>
 
 namespace hpz {
@@ -9,7 +11,8 @@ namespace hpz {
 uint64_t DirtyBitmap::word(size_t index) const noexcept {
   const uint64_t from = index * kWordBits;
   if (from >= bits) return 0;
-  return bits - from >= kWordBits ? words[index] : words[index] & range_mask(0, 0, bits - from);
+  const uint64_t whole = le64toh(words[index]);  // KVM's are little-endian on every CPU
+  return bits - from >= kWordBits ? whole : whole & range_mask(0, 0, bits - from);
 }
 
 // 64 bits from any bit on.

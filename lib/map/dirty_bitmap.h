@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A dirty bitmap as KVM hands it out: 64 subpages to a word, the lowest bit first.
+// A dirty bitmap as KVM hands it out: 8 subpages to a byte, the lowest bit first, in words that are
+// to be read as little-endian ones.
 #ifndef HPZERO_LIB_MAP_DIRTY_BITMAP_H
 #define HPZERO_LIB_MAP_DIRTY_BITMAP_H
 
@@ -20,7 +21,7 @@ struct DirtyBitmap {
   void mark(Pages &pages, uint64_t first) const noexcept;
 
  private:
-  uint64_t word(size_t index) const noexcept;
+  uint64_t word(size_t index) const noexcept;  // bit 0 the lowest, on every CPU
   uint64_t word_at(uint64_t bit) const noexcept;
   bool has_ones_only(uint64_t from, uint64_t count) const noexcept;
   uint64_t first_one(uint64_t from, uint64_t to) const noexcept;

@@ -16,17 +16,6 @@
 
 using namespace hpz;
 
-namespace {
-
-// The arguments are wrong, or it is another process's team: the caller's report stays as it was. A
-// backing that fails in this way fails like any other.
-bool is_refusal(const hpz_job_report &report) noexcept {
-  return (report.error == -EINVAL || report.error == -ECHILD) &&
-         report.first_bad_offset == UINT64_MAX;
-}
-
-}  // namespace
-
 int hpz::call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
                    size_t count, const hpz_job_options *options, hpz_job_report *report,
                    const DoneObserver &observer, bool keeps_pages) noexcept {

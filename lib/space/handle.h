@@ -4,8 +4,10 @@
 #ifndef HPZERO_LIB_SPACE_HANDLE_H
 #define HPZERO_LIB_SPACE_HANDLE_H
 
+#include <errno.h>
 #include <hpzero/space.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/space/space.h"
 
@@ -21,6 +23,13 @@ using Verb = int (*)(const VerbCall &, hpz_job_report &) noexcept;
 int call_verb(Verb verb, const hpz_space *space, hpz_team *team, const hpz_extent *extents,
               size_t count, const hpz_job_options *options, hpz_job_report *report,
               const DoneObserver &observer = {}, bool keeps_pages = false) noexcept;
+
+// The arguments are wrong, or it is another process's team: the caller's report stays as it was. A
+// backing that fails in this way fails like any other.
+inline bool is_refusal(const hpz_job_report &report) noexcept {
+  return (report.error == -EINVAL || report.error == -ECHILD) &&
+         report.first_bad_offset == UINT64_MAX;
+}
 
 }  // namespace hpz
 

@@ -55,7 +55,7 @@ void Progress::report(const Job &job) noexcept {
   const uint64_t done = done_bytes();
   if (done == reported_) return;
   reported_ = done;
-  const Callback callback(*this);
+  const Callback callback(this);
   if (job.progress(job.user, done, job.total_bytes) != 0) stop(-ECANCELED);
 }
 

@@ -10,27 +10,23 @@
 
 namespace hpz {
 
-class Progress;
-
-// A progress callback that runs on this thread, and those around it.
+// A progress callback that runs on this thread, and those around it; each of a job, a map ...
 class Callback {
  public:
-  explicit Callback(const Progress &progress) noexcept : progress_(progress), outer_(innermost) {
-    innermost = this;
-  }
+  explicit Callback(const void *of) noexcept : of_(of), outer_(innermost) { innermost = this; }
   ~Callback() { innermost = outer_; }
   Callback(const Callback &) = delete;
   Callback &operator=(const Callback &) = delete;
 
-  static bool runs_for(const Progress &progress) noexcept {
+  static bool runs_for(const void *of) noexcept {
     for (const Callback *at = innermost; at != nullptr; at = at->outer_) {
-      if (&at->progress_ == &progress) return true;
+      if (at->of_ == of) return true;
     }
     return false;
   }
 
  private:
-  const Progress &progress_;
+  const void *const of_;
   const Callback *const outer_;
   static constinit thread_local const Callback *innermost [[gnu::tls_model("initial-exec")]];
 };

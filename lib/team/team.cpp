@@ -465,7 +465,7 @@ void Team::destroy() noexcept {
     for (Call *call = calls_; call != nullptr; call = call->next_) {
       call->progress_.stop(-ECANCELED);
       // One of its own callers: the last of them disposes of it.
-      if (Callback::runs_for(call->progress_)) is_orphan_ = true;
+      if (Callback::runs_for(&call->progress_)) is_orphan_ = true;
     }
     const bool is_orphan = is_orphan_;
     while (!is_orphan && calls_ != nullptr) {

@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 
 #include "tests/map/map_fixture.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 
 namespace hpz::test {
@@ -121,6 +124,86 @@ TEST_P(MapErrors, memory_that_is_not_there) {
   EXPECT_EQ(counts_of(map.get()).zero_bytes, 5 * kMiB);
 }
 
+// The host's handler makes an error of a fault in mid-job.
+void claim_fault(int, siginfo_t *info, void *context) {
+  if (hpz_fault_claim(info, context) != 1) _exit(77);
+}
+
+TEST_P(MapErrors, a_fault_that_is_claimed) {
+  struct sigaction claiming = {}, before;
+  claiming.sa_sigaction = claim_fault;
+  claiming.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGSEGV, &claiming, &before), 0);
+  const Memory memory(8 * kMiB);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  const size_t bad = 5 * kMiB + 7 * 4096;
+  const struct {
+    uint64_t page, subpage;
+  } shapes[] = {{65536, 4096}, {4 * kMiB, 4096}, {4 * kMiB, 65536}, {65536, 65536}};
+  for (const auto &[page, subpage] : shapes) {
+    SCOPED_TRACE(std::to_string(page) + " by " + std::to_string(subpage));
+    memset(memory.begin(), kPoison, memory.bytes());
+    EXPECT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ), 0);
+    const MapPointer map = make_map(memory.bytes(), page, subpage, HPZ_PAGE_DIRTY);
+    hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+    options.threads = 1;  // in order
+    options.chunk_bytes = 2 * kMiB;
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    EXPECT_EQ(hpz_map_zero(map.get(), space.get(), team(), 0, memory.bytes(), &options, &report),
+              -EFAULT);
+    EXPECT_EQ(report.error, -EFAULT);
+    EXPECT_EQ(report.first_bad_offset, bad);
+    EXPECT_EQ(report.done_bytes, bad);
+    EXPECT_TRUE(hpz_is_zero(memory.begin(), bad));
+    EXPECT_EQ(memory.begin()[bad], kPoison);
+    const uint64_t known = bad - bad % subpage;
+    EXPECT_EQ(counts_of(map.get()).zero_bytes, known) << "what is done of a subpage is not known";
+    EXPECT_EQ(counts_of(map.get()).dirty_bytes, memory.bytes() - known);
+
+    EXPECT_EQ(mprotect(memory.begin() + bad, 4096, PROT_READ | PROT_WRITE), 0);
+    EXPECT_EQ(hpz_map_zero(map.get(), space.get(), team(), 0, memory.bytes(), nullptr, &report), 0);
+    EXPECT_EQ(report.skipped_bytes, known);
+    EXPECT_EQ(report.cleared_bytes, memory.bytes() - known);
+    EXPECT_TRUE(hpz_is_zero(memory.begin(), memory.bytes()));
+    EXPECT_EQ(counts_of(map.get()).dirty_bytes, 0u);
+    EXPECT_EQ(counts_of(map.get()).detail_bytes, 0u);
+  }
+  ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+}
+
+// A backing fails by a number that otherwise says that nothing was done: here something was, and
+// the report tells how much.
+TEST(MapCalls, a_callback_of_the_space_fails_like_a_refusal) {
+  struct Failing {
+    unsigned char *memory;
+    int error;
+  };
+  for (const int error : {-EINVAL, -ECHILD}) {
+    const Memory memory(64 * 4096);
+    memset(memory.begin(), kPoison, memory.bytes());
+    Failing failing = {memory.begin(), error};
+    hpz_space_ops ops = HPZ_SPACE_OPS_INIT;
+    ops.len = memory.bytes();
+    ops.map = [](void *context, uint64_t offset, uint64_t, void **out) {
+      const auto &self = *static_cast<Failing *>(context);
+      *out = self.memory + offset;
+      return offset != 4096 ? 0 : self.error;
+    };
+    ops.unmap = [](void *, uint64_t, uint64_t, void *) {};
+    hpz_space *made = nullptr;
+    ASSERT_EQ(hpz_space_custom(&ops, &failing, &made), 0);
+    const SpacePointer space(made, hpz_space_destroy);
+    const MapPointer map = make_map(memory.bytes(), 4 * 4096, 4096, HPZ_PAGE_DIRTY);
+    hpz_job_report report = HPZ_JOB_REPORT_INIT;
+    report.done_bytes = 77;
+    EXPECT_EQ(hpz_map_zero(map.get(), space.get(), nullptr, 0, ops.len, nullptr, &report), error);
+    EXPECT_EQ(report.error, error);
+    EXPECT_EQ(report.done_bytes, 4096u);
+    EXPECT_EQ(report.first_bad_offset, 4096u);
+    expect_truth(map.get(), memory.begin(), memory.bytes(), 4096, report);
+  }
+}
+
 // A call from the callback of another one: waiting would be for ever.
 struct Again {
   hpz_map *map;
@@ -188,6 +271,57 @@ TEST(MapCalls, after_fork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(counts_of(map.get()).dirty_bytes, memory.bytes());
+}
+
+// What the parent's other threads were at nobody ends in the child, whose map is a copy. Forked
+// from the first callback and from the last one, of jobs and where all is known already.
+TEST(MapCalls, fork_in_a_callback) {
+  struct Forking {
+    pid_t child = -1;
+    uint64_t from;  // bytes that are told to be done
+  };
+  for (const uint32_t threads : {0u, 2u}) {
+    // ThreadSanitizer and qemu-user go no further in the child of a process with threads.
+    if (threads != 0 && (kThreadSanitizer || is_set("HPZERO_TEST_EMULATOR"))) continue;
+    for (const MapVerb verb : {hpz_map_zero, hpz_map_populate, hpz_map_release}) {
+      const uint64_t len = 8 * kMiB;
+      const struct { uint64_t known, from; } cases[] = {{kMiB, 1}, {kMiB, len}, {len, 1}};
+      for (const auto &[known, from] : cases) {
+        SCOPED_TRACE(std::to_string(threads) + " threads, from " + std::to_string(from) + ", " +
+                     std::to_string(known) + " known");
+        const Watchdog watchdog;
+        const TeamPointer team = make_team(threads);
+        const Memory memory(len);
+        const SpacePointer space = make_space(memory.begin(), len);
+        const MapPointer map = make_map(len, 65536, 4096, HPZ_PAGE_DIRTY);
+        ASSERT_EQ(hpz_map_set(map.get(), 0, known, HPZ_PAGE_FRESH), 0);
+        Forking forking = {-1, from};
+        hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+        options.chunk_bytes = 65536;
+        options.user = &forking;
+        options.progress = [](void *user, uint64_t done, uint64_t) {
+          auto &self = *static_cast<Forking *>(user);
+          if (self.child != -1 || done < self.from) return 0;
+          self.child = fork();
+          if (self.child == 0) alarm(60);  // the parent's is not its own
+          return 0;
+        };
+        hpz_job_report report = HPZ_JOB_REPORT_INIT;
+        const int error = verb(map.get(), space.get(), team.get(), 0, len, &options, &report);
+        if (forking.child == 0) {
+          const bool is_as_it_was = report.error == 0 && report.done_bytes == 0;
+          _exit(error == -ECHILD && is_as_it_was ? 0 : 1);
+        }
+        EXPECT_EQ(error, 0) << "of the parent";
+        EXPECT_EQ(report.done_bytes, len);
+        ASSERT_GT(forking.child, 0);
+        int status = -1;
+        ASSERT_EQ(waitpid(forking.child, &status, 0), forking.child);
+        EXPECT_EQ(status, 0);
+        EXPECT_EQ(counts_of(map.get()).dirty_bytes, 0u);
+      }
+    }
+  }
 }
 
 }  // namespace

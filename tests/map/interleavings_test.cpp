@@ -73,16 +73,6 @@ int clear(const hpz_extent &extent, uint64_t *left, const DoneObserver &observer
 // The space's side.
 namespace hpz {
 
-int zero_space(const VerbCall &, hpz_job_report &) noexcept {
-  return 0;
-}
-int populate_space(const VerbCall &, hpz_job_report &) noexcept {
-  return 0;
-}
-int release_space(const VerbCall &, hpz_job_report &) noexcept {
-  return 0;
-}
-
 int call_verb(Verb, const hpz_space *, hpz_team *team, const hpz_extent *extents, size_t count,
               const hpz_job_options *, hpz_job_report *report, const DoneObserver &observer,
               bool) noexcept {

@@ -3,9 +3,11 @@
 // The calls of map.h: arguments, structs, and what they are for.
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <hpzero/hpzero.hpp>
 
 #include <system_error>
@@ -15,6 +17,7 @@
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/memory.h"
 #include "tests/support/poisoned_file.h"
+#include "tests/support/watchdog.h"
 #include "tests/support/workers.h"
 
 namespace hpz::test {
@@ -118,6 +121,23 @@ TEST(Map, bad_arguments_change_nothing) {
   EXPECT_EQ(hpz_map_counts_get(map.get(), &counts), -EINVAL);
 }
 
+// Where there is nothing to do, too: what is refused does not hang on what the map knows.
+TEST(Map, a_node_that_is_not_there) {
+  const Memory memory(64 * 1024);
+  const SpacePointer space = make_space(memory.begin(), memory.bytes());
+  const MapPointer map = make_map(memory.bytes(), 16384, 4096, HPZ_PAGE_DIRTY);
+  hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
+  options.node = 1 << 20;
+  // Nobody tells in a sandbox, and the space then takes any.
+  const int expected = hpz_space_populate(space.get(), nullptr, nullptr, 0, &options, nullptr);
+  EXPECT_TRUE(expected == 0 || expected == -EINVAL) << expected;
+  for (const uint64_t len : {memory.bytes(), size_t{0}}) {
+    EXPECT_EQ(hpz_map_populate(map.get(), space.get(), nullptr, 0, len, &options, nullptr),
+              expected);
+    EXPECT_EQ(hpz_map_zero(map.get(), space.get(), nullptr, 0, len, &options, nullptr), 0);
+  }
+}
+
 TEST(Map, bitmap_beyond_the_end) {
   const MapPointer map = make_map(10 * 4096 + 1, 16384, 4096, HPZ_PAGE_ZERO);  // 11 subpages
   std::vector<uint64_t> words = {0x7FF, 0, 0, 0};
@@ -139,6 +159,72 @@ TEST(Map, bitmap_beyond_the_end) {
   EXPECT_EQ(hpz_map_set_dirty_bitmap(map.get(), 0, nullptr, 0), 0);
   EXPECT_EQ(set(0, 192), 0) << "clear bits beyond the end are KVM's padding";
   EXPECT_EQ(counts_of(map.get()).dirty_bytes, 10 * 4096u + 1);
+}
+
+// KVM's bitmaps are bytes, whatever the CPU makes of words.
+TEST(Map, bitmap_is_bytes) {
+  for (const uint64_t page : {uint64_t{4096}, uint64_t{16384}}) {
+    for (uint64_t bit = 0; bit < 128; ++bit) {
+      const MapPointer map = make_map(128 * 4096, page, 4096, HPZ_PAGE_ZERO);
+      uint64_t words[2] = {};
+      reinterpret_cast<unsigned char *>(words)[bit / 8] = static_cast<unsigned char>(1 << bit % 8);
+      ASSERT_EQ(hpz_map_set_dirty_bitmap(map.get(), 0, words, 128), 0);
+      ASSERT_EQ(hpz_map_set(map.get(), bit * 4096, 4096, HPZ_PAGE_ZERO), 0);
+      EXPECT_EQ(counts_of(map.get()).dirty_bytes, 0u) << bit << " was the only one";
+    }
+  }
+}
+
+// The beginning of this bitmap cannot be read at first: whoever does finds that all that is behind
+// it has become ones.
+class ChangingBitmap {
+ public:
+  ChangingBitmap() : half_(static_cast<size_t>(sysconf(_SC_PAGESIZE))), memory_(2 * half_) {
+    at_ = this;
+    struct sigaction action = {};
+    action.sa_sigaction = change;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, &before_);
+    EXPECT_EQ(mprotect(memory_.begin(), half_, PROT_NONE), 0);
+  }
+  ~ChangingBitmap() { sigaction(SIGSEGV, &before_, nullptr); }
+  ChangingBitmap(const ChangingBitmap &) = delete;
+  ChangingBitmap &operator=(const ChangingBitmap &) = delete;
+
+  const uint64_t *words() const { return reinterpret_cast<const uint64_t *>(memory_.begin()); }
+  size_t bits() const { return 16 * half_; }
+  bool has_changed() const { return has_changed_ != 0; }
+
+ private:
+  static void change(int, siginfo_t *info, void *) {
+    const auto *const at = static_cast<const unsigned char *>(info->si_addr);
+    unsigned char *const begin = at_->memory_.begin();
+    const size_t half = at_->half_;
+    if (at_->has_changed_ != 0 || at < begin || at >= begin + half) _exit(77);
+    if (mprotect(begin, half, PROT_READ | PROT_WRITE) != 0) _exit(78);
+    memset(begin + half, 0xFF, half);
+    at_->has_changed_ = 1;
+  }
+
+  static ChangingBitmap *at_;
+  const size_t half_;
+  const Memory memory_;
+  struct sigaction before_;
+  volatile sig_atomic_t has_changed_ = 0;
+};
+ChangingBitmap *ChangingBitmap::at_ = nullptr;
+
+TEST(Map, bitmap_that_changes_between_the_check_and_the_marks) {
+  for (const uint64_t page : {uint64_t{64}, uint64_t{1024}}) {
+    SCOPED_TRACE(page);
+    const Watchdog watchdog;
+    const ChangingBitmap bitmap;
+    const uint64_t subpages = bitmap.bits() / 2;
+    const MapPointer map = make_map(subpages * 64, page, 64, HPZ_PAGE_ZERO);
+    EXPECT_EQ(hpz_map_set_dirty_bitmap(map.get(), 0, bitmap.words(), bitmap.bits()), 0);
+    EXPECT_TRUE(bitmap.has_changed());
+    EXPECT_EQ(counts_of(map.get()).dirty_bytes, 0u) << "what is beyond the map is nobody's";
+  }
 }
 
 TEST(Map, counts_of_other_versions) {

@@ -3,6 +3,7 @@
 // Random calls against a model of the map that has a byte for each subpage, and of the memory that
 // has a byte for each byte. What the map believes to be zero holds poison here as often as not:
 // whoever writes to it, or leaves what is dirty, is seen.
+#include <endian.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
 #include <string.h>
@@ -199,6 +200,7 @@ void MapModel::play(const Shape &shape, hpz_page_state initial, int calls, uint6
           if (i < bits && first + i >= subpages) words[i / 64] &= ~one;
           if (i < bits && (words[i / 64] & one) != 0) model.mark_subpage(first + i);
         }
+        for (uint64_t &word : words) word = htole64(word);
         ASSERT_EQ(
             hpz_map_set_dirty_bitmap(map.get(), first * shape.subpage_bytes, words.data(), bits),
             0);

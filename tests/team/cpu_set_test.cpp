@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "tests/support/shortage.h"
 #include "tests/team/invented_machine.h"
 
 namespace {

@@ -7,35 +7,6 @@
 
 #include <stdexcept>
 
-namespace {
-
-int64_t allocations_left = -1;
-bool has_failed = false;
-
-bool fails_now() {
-  if (allocations_left < 0) return false;
-  if (allocations_left-- > 0) return false;
-  has_failed = true;
-  return true;
-}
-
-}  // namespace
-
-// The linker makes these of the names that the library's objects use (--wrap).
-extern "C" {
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_malloc(size_t size) {
-  return fails_now() ? nullptr : __real_malloc(size);
-}
-
-void *__real_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_realloc(void *memory, size_t size) {
-  return fails_now() ? nullptr : __real_realloc(memory, size);
-}
-}
-
 namespace hpz::test {
 namespace {
 
@@ -160,15 +131,6 @@ std::vector<uint32_t> members(const CpuSet &set) {
     if (set.contains(cpu)) cpus.push_back(cpu);
   }
   return cpus;
-}
-
-void fail_allocation_after(int64_t allocations) {
-  allocations_left = allocations;
-  has_failed = false;
-}
-
-bool allocation_failed() {
-  return has_failed;
 }
 
 }  // namespace hpz::test

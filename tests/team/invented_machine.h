@@ -41,11 +41,6 @@ template <class T> std::vector<T> values(const Array<T> &array) {
   return {array.begin(), array.end()};
 }
 
-// The next that many allocations of this program's objects work, the one after them does not;
-// negative: all work. Whether one failed. (A compiler may make malloc of Array's realloc.)
-void fail_allocation_after(int64_t allocations);
-bool allocation_failed();
-
 }  // namespace hpz::test
 
 #endif

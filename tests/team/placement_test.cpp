@@ -12,6 +12,7 @@
 #include <random>
 
 #include "tests/support/settings.h"
+#include "tests/support/shortage.h"
 #include "tests/team/invented_machine.h"
 
 namespace hpz::test {

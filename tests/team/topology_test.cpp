@@ -22,6 +22,7 @@
 
 #include "tests/support/sandbox.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/shortage.h"
 #include "tests/team/invented_machine.h"
 
 namespace hpz::test {
