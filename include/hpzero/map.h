@@ -22,8 +22,14 @@
  *    bytes cleared one clears and the other waits; neither returns success before they are zero.
  *  - -ECHILD: the map was created in another process, and nothing was done, or this is a child that
  *    a progress callback has forked. (hpz_map_destroy frees it.)
- *  - System calls: those of space.h and team.h; besides them getpid and sched_yield, of the calls
- *    that change the map mmap, munmap and brk (malloc's), of the verbs clock_gettime and futex.
+ *
+ * System calls, of the verbs besides those of space.h and team.h. Here too brk, mmap, mprotect and
+ * munmap are malloc's, but for the tables of large maps.
+ *   hpz_map_create: brk getpid mmap munmap
+ *   hpz_map_destroy: brk munmap
+ *   a change of a map: brk getpid mmap mprotect munmap sched_yield
+ *   hpz_map_counts_get: getpid sched_yield
+ *   a map's verb: brk clock_gettime futex getpid mmap mprotect munmap sched_yield
  */
 #ifndef HPZERO_MAP_H
 #define HPZERO_MAP_H

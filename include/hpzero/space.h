@@ -220,9 +220,11 @@ HPZ_API int hpz_space_direct(const struct hpz_range *ranges, size_t count,
  *
  * On tmpfs a hole that is read through a mapping is none any more.
  *
- * System calls besides those above: faccessat2 fallocate fcntl fstat (newfstatat) lseek madvise
- * mincore mmap munmap pread64 pwritev; when it is made also close fstatfs ioctl openat read; when
- * it is destroyed close munmap.
+ * System calls: of the verbs besides those above, when it is made, and when it is destroyed:
+ *   a file: faccessat2 fallocate fcntl fstat lseek madvise mincore mmap munmap newfstatat pread64
+ *     pwritev
+ *   hpz_space_file: brk close fcntl fstat fstatfs ioctl madvise mmap munmap newfstatat openat read
+ *   a file's end: brk close munmap
  *
  * Result: 0; -EINVAL: a struct, flags or page_bytes that this version does not know, a range that
  * wraps or ends beyond the end of the file; -EBADF: no such descriptor, or O_PATH; -EACCES: not

@@ -15,8 +15,8 @@
  *  - After fork a team does not exist in the child: calls answer -ECHILD, hpz_team_destroy frees
  *    the child's copy of the handle, and a NULL team works there as everywhere.
  *
- * System calls, for sandboxes; a test compares these lists, and those of space.h for mapped memory,
- * with what is made.
+ * System calls, for sandboxes; a test compares these lists, and those of space.h and map.h, with
+ * what is made.
  * Files are read for the first team of a process, for one after CPUs were added, and for the quota.
  *   hpz_team_create: access brk clone clone3 close faccessat2 fcntl fstat futex getcwd getdents64
  *     get_mempolicy getpid getrandom lseek madvise mmap move_pages mprotect munmap newfstatat

@@ -10,7 +10,22 @@ import sys
 import tempfile
 
 
-VERBS = {"zero", "populate", "reset", "release"}
+VERBS = ("zero", "populate", "reset", "release")
+# A map's verb -> those of its space.
+MAP_VERBS = {"zero": ["zero"], "populate": ["populate", "zero"], "release": ["release"]}
+
+# A phase of the calling thread -> the lists that allow what it calls ...
+LISTS = {name: [name] for name in (
+    "hpz_team_create", "hpz_team_info_get", "hpz_team_destroy", "hpz_space_file", "hpz_map_create",
+    "hpz_map_counts_get", "hpz_map_destroy")}
+LISTS |= {"hpz_space_direct": ["calling"], "hpz_space_destroy": ["calling"],
+          "file_destroy": ["a file's end"], "map_change": ["a change of a map"]}
+# ... and one of a job -> those that allow what whoever works on a chunk of it calls.
+JOBS = {name: [name] for name in VERBS}
+JOBS |= {f"file_{name}": [name, "a file"] for name in VERBS}
+JOBS |= {f"map_{name}": [*of_space, "a map's verb"] for name, of_space in MAP_VERBS.items()}
+LISTS |= {phase: ["calling", *names] for phase, names in JOBS.items()}
+WORKERS = {"a worker's start", "a worker's end", "a worker between chunks"}
 
 # Listed, and not to be seen in this trace, by reason.
 MALLOC = {"brk", "madvise", "mmap", "munmap"}  # its arenas, free lists and trimming decide when
@@ -35,10 +50,22 @@ EXCUSED = {
     "release": (MALLOC - {"madvise"}) | SEVERAL_NODES | OLD_KERNELS | ERRORS
     | {"ioctl"},  # whether it is a guard page that cannot be touched
     "calling": MALLOC | SEVERAL_NODES | OLD_KERNELS | ERRORS | {"clock_gettime"},
+    "hpz_space_file": MALLOC | {"close", "ioctl", "read"}  # devices
+    | {"fstat", "newfstatat"},  # one of them, by the glibc
+    "a file": MALLOC | OLD_KERNELS | {"fstat", "newfstatat"}
+    | {"faccessat2", "pwritev"},  # what is in memory of files on disks; what cannot be mapped
+    "a file's end": MALLOC,
+    "hpz_map_create": MALLOC,
+    "a change of a map": MALLOC | {"mprotect"}  # an arena of malloc's
+    | {"sched_yield"},  # who holds a page's lock is preempted
+    "hpz_map_counts_get": {"sched_yield"},
+    "hpz_map_destroy": MALLOC,
+    "a map's verb": MALLOC | {"mprotect"}  # an arena of malloc's
+    | {"clock_gettime", "futex", "sched_yield"},  # the vDSO's; others that are in the way
 }
 
 
-def documented(root, headers=("team.h", "space.h")):
+def documented(root, headers=("team.h", "space.h", "map.h")):
     """Name of a phase -> the system calls that its header lists for it."""
     lists = {}
     for header in headers:
@@ -80,9 +107,7 @@ def observed(strace, subject):
 
 def main(strace, subject, root):
     lists = documented(root)
-    expected = {"hpz_team_create", "a worker's start", "a worker's end", "a worker between chunks",
-                "hpz_team_info_get", "hpz_team_destroy", "zero", "populate", "reset", "release",
-                "calling"}
+    expected = WORKERS.union(*LISTS.values())
     if expected - set(lists):
         return [f"the headers have no list for {sorted(expected - set(lists))}"]
     problems = set()
@@ -92,15 +117,11 @@ def main(strace, subject, root):
         if is_calling:
             if phase == "none":
                 continue
-            if phase in VERBS:
-                names = ["calling", phase]
-            else:
-                names = ["calling" if phase.startswith("hpz_space_") else phase]
+            names = LISTS[phase]
         else:
             # Only what a verb lists; a worker neither starts nor ends there.
-            names = ["a worker between chunks", phase if phase in VERBS else "a worker's end"]
-            if phase not in VERBS and phase != "hpz_team_destroy":
-                names = ["a worker between chunks", "a worker's start"]
+            other = ["a worker's end" if phase == "hpz_team_destroy" else "a worker's start"]
+            names = ["a worker between chunks", *JOBS.get(phase, other)]
         for name in names:
             seen_of[name].add(call)
         allowed = set().union(*(lists[name] for name in names))
@@ -109,7 +130,9 @@ def main(strace, subject, root):
             who = "the calling thread" if is_calling else "a worker"
             problems.add(f"{phase}: {who} calls {call}, which its header does not list")
     for phase, call in (("hpz_team_create", "clone3"), ("populate", "madvise"), ("zero", "futex"),
-                        ("release", "madvise"), ("reset", "openat")):
+                        ("release", "madvise"), ("reset", "openat"), ("file_zero", "lseek"),
+                        ("file_release", "fallocate"), ("hpz_map_create", "mmap"),
+                        ("map_release", "madvise")):
         if call not in seen.get(phase, set()):
             problems.add(f"{phase}: no {call} was seen, so the trace says nothing")
     for name, calls in lists.items():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What job_syscalls.py traces: a team and all verbs, each between marks that strace shows as calls
- * of access with a name. */
+ * What job_syscalls.py traces: a team and all verbs, of memory, files and maps, each between marks
+ * that strace shows as calls of access with a name. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +18,24 @@ enum { kBytes = 64 << 20 };
 
 typedef int verb(struct hpz_space *, struct hpz_team *, const struct hpz_extent *, size_t,
                  const struct hpz_job_options *, struct hpz_job_report *);
+
+typedef int map_verb(struct hpz_map *, struct hpz_space *, struct hpz_team *, uint64_t, uint64_t,
+                     const struct hpz_job_options *, struct hpz_job_report *);
+
+static const struct {
+  const char *mark, *mark_of_file;
+  verb *call;
+} verbs[] = {{"/mark/populate", "/mark/file_populate", hpz_space_populate},
+             {"/mark/zero", "/mark/file_zero", hpz_space_zero},
+             {"/mark/reset", "/mark/file_reset", hpz_space_reset},
+             {"/mark/release", "/mark/file_release", hpz_space_release}};
+
+static const struct {
+  const char *mark;
+  map_verb *call;
+} map_verbs[] = {{"/mark/map_populate", hpz_map_populate},
+                 {"/mark/map_zero", hpz_map_zero},
+                 {"/mark/map_release", hpz_map_release}};
 
 static void mark(const char *name) {
   (void)!access(name, F_OK);
@@ -96,6 +114,70 @@ static void run_on_huge_pages(const char *name, verb *call, struct hpz_team *tea
   munmap(memory, kBytes);
 }
 
+/* Half of it holes; by windows, too, where each chunk is mapped for itself. */
+static void run_on_file(uint32_t flags, uint64_t window_bytes, struct hpz_team *team) {
+  struct hpz_space_options options = HPZ_SPACE_OPTIONS_INIT;
+  const int fd = memfd_create("jobs_subject", MFD_CLOEXEC);
+  struct hpz_space *space;
+  size_t i;
+  if (fd < 0 || ftruncate(fd, kBytes) != 0) exit(8);
+  options.flags = flags;
+  options.window_bytes = window_bytes;
+  mark("/mark/hpz_space_file");
+  if (hpz_space_file(fd, 0, kBytes, &options, &space) != 0) exit(9);
+  mark("/mark/none");
+  for (i = 0; i < 4; ++i) {
+    struct hpz_job_options job = HPZ_JOB_OPTIONS_INIT;
+    job.chunk_bytes = 4 << 20;
+    if (fallocate(fd, 0, 0, kBytes / 2) != 0) exit(10);
+    mark(verbs[i].mark_of_file);
+    if (verbs[i].call(space, team, NULL, 0, &job, NULL) != 0) exit(11);
+    mark("/mark/none");
+  }
+  mark("/mark/file_destroy");
+  hpz_space_destroy(space);
+  mark("/mark/none");
+  close(fd);
+}
+
+/* So many pages that the table of bitmaps is a mapping of its own. */
+static void run_on_map(struct hpz_team *team, char *memory) {
+  struct hpz_space *const space = make_space(memory, kBytes);
+  struct hpz_map_options options = HPZ_MAP_OPTIONS_INIT;
+  struct hpz_map_counts counts = HPZ_MAP_COUNTS_INIT;
+  struct hpz_map *map;
+  size_t i;
+  options.len = kBytes;
+  options.page_bytes = 4096;
+  options.subpage_bytes = 64;
+  mark("/mark/hpz_map_create");
+  if (hpz_map_create(&options, &map) != 0) exit(12);
+  mark("/mark/none");
+  for (i = 0; i < 3; ++i) {
+    const uint64_t words[] = {UINT64_MAX, 1};
+    uint64_t at;
+    mark("/mark/map_change");
+    for (at = 0; at < kBytes; at += kBytes / 2) {
+      if (hpz_map_set(map, at, 1 << 20, HPZ_PAGE_ZERO) != 0) exit(13);
+      if (hpz_map_set(map, at + 64, 1 << 19, HPZ_PAGE_DIRTY) != 0) exit(13);
+      if (hpz_map_set_dirty_bitmap(map, at + (1 << 20), words, 128) != 0) exit(13);
+    }
+    mark("/mark/hpz_map_counts_get");
+    if (hpz_map_counts_get(map, &counts) != 0) exit(14);
+    mark(map_verbs[i].mark);
+    if (map_verbs[i].call(map, space, team, 100, kBytes - 200, NULL, NULL) != 0) exit(15);
+    mark("/mark/map_change");
+    if (hpz_map_set(map, kBytes / 4, kBytes / 2, HPZ_PAGE_DIRTY) != 0) exit(13);
+    mark("/mark/none");
+  }
+  mark("/mark/map_change");
+  if (hpz_map_set(map, 64, 64, HPZ_PAGE_DIRTY) != 0) exit(13);
+  mark("/mark/hpz_map_destroy"); /* while a page has a bitmap */
+  hpz_map_destroy(map);
+  mark("/mark/none");
+  destroy_space(space);
+}
+
 /* They name themselves at the end of their start. */
 static void wait_for_workers(int count) {
   for (;;) {
@@ -119,13 +201,6 @@ static void wait_for_workers(int count) {
 }
 
 int main(void) {
-  static const struct {
-    const char *mark;
-    verb *call;
-  } verbs[] = {{"/mark/populate", hpz_space_populate},
-               {"/mark/zero", hpz_space_zero},
-               {"/mark/reset", hpz_space_reset},
-               {"/mark/release", hpz_space_release}};
   struct hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
   struct hpz_team_info info = HPZ_TEAM_INFO_INIT;
   struct hpz_team *teams[2] = {NULL, NULL};
@@ -142,6 +217,10 @@ int main(void) {
     for (j = 0; j < 4; ++j) run(verbs[j].mark, verbs[j].call, teams[i], memory, j != 0);
     for (j = 2; j < 4; ++j) run_on_huge_pages(verbs[j].mark, verbs[j].call, teams[i]);
     run_over_a_hole("/mark/populate", hpz_space_populate, teams[i]);
+    run_on_map(teams[i], memory);
+    run_on_file(0, 0, teams[i]);
+    run_on_file(HPZ_SPACE_PUNCH, 2 << 20, teams[i]);
+    run_on_file(HPZ_SPACE_ALLOCATE, 0, teams[i]);
     munmap(memory, kBytes);
   }
   mark("/mark/hpz_team_info_get");
