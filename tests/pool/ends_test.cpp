@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
@@ -97,6 +99,51 @@ TEST(PoolEnds, field_F23_fork) {
     EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
     EXPECT_EQ(take_all(pool).size(), 2u);
     close(event);
+  }
+}
+
+// A fork at any moment: a filler or a taker may be anywhere, and hold any lock. The child, in which
+// neither is there, is told so and does not wait for them; here all go on.
+TEST(PoolEnds, field_F23_forks_while_fillers_work) {
+  const Watchdog watchdog(120);
+  for (const uint32_t flags : {0u, HPZ_POOL_EXPORT, HPZ_POOL_IDLE}) {
+    const PoolPointer pool = make_pool(plain_options(3, flags));
+    std::atomic<bool> is_over{false};
+    std::atomic<int> failures{0};
+    std::thread guest([&] {
+      while (!is_over) {
+        const std::vector<hpz_page> pages = take_all(pool);
+        for (const hpz_page &page : pages) {
+          if (!is_zero(page)) ++failures;
+          spoil(page);
+        }
+        if (hpz_pool_give(pool.get(), pages.data(), pages.size(), 0) != 0) ++failures;
+      }
+    });
+    const uint64_t begin = stats_of(pool).hits + stats_of(pool).misses;
+    for (int i = 0; i < (quick() ? 5 : 40); ++i) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        alarm(30);  // a wait for who is not there
+        hpz_page none = HPZ_PAGE_INIT;
+        int failed = 0;
+        if (hpz_pool_take(pool.get(), nullptr, &none, 1) != -ECHILD) failed |= 1;
+        if (hpz_pool_set_filling(pool.get(), -1, 1) != -ECHILD) failed |= 2;
+        if (hpz_pool_resize(pool.get(), -1, 0) != -ECHILD) failed |= 4;
+        hpz_pool_destroy(pool.get());
+        _exit(failed);
+      }
+      int status = -1;
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+      ASSERT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), 0);
+      usleep(static_cast<unsigned>(i) * 50);
+    }
+    wait_until([&] { return stats_of(pool).hits + stats_of(pool).misses > begin + 10; });
+    is_over = true;
+    guest.join();
+    EXPECT_EQ(failures, 0);
+    wait_until([&] { return stats_of(pool).clean == 3; });
   }
 }
 

@@ -94,6 +94,19 @@ void expect_strangers(const PoolPointer &pool, uint32_t how, bool by_filler) {
   EXPECT_TRUE(all_are(holder.begin(), holder.end(), kPoison, "what the holder reads"));
   memset(holder.begin(), 0x11, holder.bytes());
   EXPECT_TRUE(all_are(bytes_of(second), bytes_of(second) + kSlabBytes, 0x5B, "the next taker's"));
+  // By the descriptor itself, and by what is mapped of it only now.
+  std::vector<unsigned char> through(kSlabBytes);
+  ASSERT_EQ(pread(kept, through.data(), kSlabBytes, 0), static_cast<ssize_t>(kSlabBytes));
+  EXPECT_TRUE(all_are(through.data(), through.data() + kSlabBytes, 0x11, "what its file has"));
+  memset(through.data(), 0x22, kSlabBytes);
+  ASSERT_EQ(pwrite(kept, through.data(), kSlabBytes, 0), static_cast<ssize_t>(kSlabBytes));
+  const Memory late(kept, kSlabBytes, MAP_SHARED);
+  ASSERT_NE(late.begin(), nullptr);
+  EXPECT_TRUE(all_are(late.begin(), late.end(), 0x22, "what is mapped of it"));
+  memset(late.begin(), 0x33, late.bytes());
+  EXPECT_TRUE(all_are(bytes_of(second), bytes_of(second) + kSlabBytes, 0x5B, "the next taker's"));
+  const Memory its(second.fd, kSlabBytes, MAP_SHARED);
+  EXPECT_TRUE(all_are(its.begin(), its.end(), 0x5B, "... and the file that he has"));
   EXPECT_EQ(hpz_pool_give(pool.get(), &first, 1, 0), -ESTALE);
   close(kept);
   ASSERT_EQ(hpz_pool_give(pool.get(), &second, 1, 0), 0);
@@ -205,25 +218,97 @@ TEST(PoolExport, nothing_is_leaked) {
   EXPECT_EQ(descriptors(), before);
 }
 
+// A descriptor table that ends at this number.
+class ShortTable {
+ public:
+  explicit ShortTable(rlim_t end) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit few = {end, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~ShortTable() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  ShortTable(const ShortTable &) = delete;
+  ShortTable &operator=(const ShortTable &) = delete;
+
+  // ... that has room for so many more.
+  static rlim_t with_room_for(size_t more) {
+    int end = 0;
+    for (size_t free = 0;; ++end) {
+      if (fcntl(end, F_GETFD) < 0 && free++ == more) return static_cast<rlim_t>(end);
+    }
+  }
+
+ private:
+  rlimit before_;
+};
+
 // A descriptor table that is full: an errno, and the slab is neither lost nor handed out.
 TEST(PoolExport, no_descriptor_to_renew_with) {
   const PoolPointer pool = make_pool(slab_options(2));
   const std::vector<hpz_page> slabs = take_all(pool);
   ASSERT_EQ(slabs.size(), 2u);
   ASSERT_EQ(hpz_pool_give(pool.get(), slabs.data(), 2, 0), 0);
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit few = before;
-  few.rlim_cur = 0;
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  hpz_page slab;
-  EXPECT_EQ(take(pool, slab), -EMFILE);
-  EXPECT_EQ(take(pool, slab, HPZ_TAKE_AWAIT, in_ms(30)), -ETIMEDOUT);
-  EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 2), -EMFILE);
-  EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 3), -EMFILE);
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  {
+    const ShortTable table(0);
+    hpz_page slab;
+    EXPECT_EQ(take(pool, slab), -EMFILE);
+    EXPECT_EQ(take(pool, slab, HPZ_TAKE_AWAIT, in_ms(30)), -ETIMEDOUT);
+    EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 2), -EMFILE);
+    EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 3), -EMFILE);
+  }
   EXPECT_EQ(counts_of(pool), (Counts{0, 2, 0, 0, 0}));
   EXPECT_EQ(take_all(pool).size(), 2u);
+}
+
+// The same in the middle of growth: of the slabs that were made by then nothing is left.
+TEST(PoolExport, no_descriptor_in_the_middle_of_growth) {
+  const PoolPointer pool = make_pool(slab_options(2));
+  hpz_page slab;
+  ASSERT_EQ(take(pool, slab), 1);
+  spoil(slab);
+  const size_t files = descriptors(), mappings = pools_mappings();
+  hpz_pool *none = nullptr;
+  for (size_t more = 1; more < 5; ++more) {
+    int resized, created;
+    {
+      const ShortTable table(ShortTable::with_room_for(more));
+      resized = hpz_pool_resize(pool.get(), -1, 2 + more + 1);
+      const hpz_pool_options options = slab_options(more + 1);
+      created = hpz_pool_create(&options, &none);
+    }
+    EXPECT_EQ(resized, -EMFILE);
+    EXPECT_EQ(created, -EMFILE);
+    EXPECT_EQ(none, nullptr);
+    EXPECT_EQ(counts_of(pool), (Counts{1, 0, 0, 1, 0}));
+    EXPECT_EQ(descriptors(), files);
+    EXPECT_EQ(pools_mappings(), mappings);
+  }
+  {
+    const ShortTable table(ShortTable::with_room_for(3));
+    EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 5), 0) << "as many as there is room for";
+  }
+  EXPECT_EQ(counts_of(pool), (Counts{4, 0, 0, 1, 0}));
+  EXPECT_TRUE(
+      all_are(bytes_of(slab), bytes_of(slab) + kSlabBytes, kPoison, "a taker's, meanwhile"));
+}
+
+// A filler that finds no descriptor to renew a slab with tries again, and takers who wait get it.
+TEST(PoolExport, a_filler_without_descriptors_recovers) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(slab_options(2, 0));
+  const std::vector<hpz_page> slabs = take_all(pool);
+  ASSERT_EQ(slabs.size(), 2u);
+  {
+    const ShortTable table(0);
+    ASSERT_EQ(hpz_pool_give(pool.get(), slabs.data(), 2, 0), 0);
+    usleep(50'000);  // in which it tries
+    const hpz_pool_stats stats = stats_of(pool);
+    EXPECT_EQ(stats.clean, 0u);
+    EXPECT_EQ(stats.dirty + stats.busy, 2u);
+    EXPECT_EQ(stats.renewed_bytes, 0u);
+  }
+  wait_until([&] { return stats_of(pool).clean == 2; });
+  for (const hpz_page &slab : take_all(pool, HPZ_TAKE_CLEAN_ONLY)) EXPECT_TRUE(is_zero(slab));
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Takers that wait for pages which are not there (HPZ_TAKE_AWAIT): each page that comes, whatever
+// it comes by, is had by exactly one of them, and the others leave at their deadline, not before.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <hpzero/hpzero.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tests/pool/pools.h"
+#include "tests/support/settings.h"
+#include "tests/support/watchdog.h"
+
+namespace hpz::test {
+namespace {
+
+constexpr uint64_t kLongMs = 50'000;
+
+// A thread that takes one page.
+class Awaiter {
+ public:
+  Awaiter(const PoolPointer &pool, uint32_t flags, uint64_t deadline_ns)
+      : thread_([this, &pool, flags, deadline_ns] {
+          result_ = take(pool, page_, flags | HPZ_TAKE_AWAIT, deadline_ns);
+          back_ns_ = in_ms(0);
+          is_back_ = true;
+        }) {}
+  ~Awaiter() {
+    if (thread_.joinable()) thread_.join();
+  }
+  Awaiter(const Awaiter &) = delete;
+  Awaiter &operator=(const Awaiter &) = delete;
+
+  bool is_back() const { return is_back_; }
+  // After it has returned.
+  int result() {
+    if (thread_.joinable()) thread_.join();
+    return result_;
+  }
+  const hpz_page &page() const { return page_; }
+  uint64_t back_ns() const { return back_ns_; }
+
+ private:
+  hpz_page page_ = HPZ_PAGE_INIT;
+  int result_ = 0;
+  uint64_t back_ns_ = 0;
+  std::atomic<bool> is_back_{false};
+  std::thread thread_;  // the last: it uses the others
+};
+
+TEST(PoolAwait, each_page_is_had_once_and_the_others_leave_at_their_deadline) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(2, HPZ_POOL_NO_FILLING));
+  for (int round = 0; round < (quick() ? 2 : 8); ++round) {
+    const std::vector<hpz_page> pages = take_all(pool);
+    ASSERT_EQ(pages.size(), 2u);
+    for (const hpz_page &page : pages) spoil(page);
+    std::vector<std::unique_ptr<Awaiter>> awaiters;
+    // Long enough for two that get a page, on a machine that is busy; short for those who do not.
+    const uint64_t deadline_ns = in_ms(quick() ? 1500 : 300);
+    for (int i = 0; i < 4; ++i) {
+      awaiters.push_back(std::make_unique<Awaiter>(pool, 0u, deadline_ns));
+    }
+    ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), 1, 0), 0);
+    ASSERT_EQ(hpz_pool_give(pool.get(), &pages[1], 1, HPZ_GIVE_CLEAR), 0);
+    std::vector<hpz_page> had;
+    std::set<void *> places;
+    uint64_t late = 0;
+    for (const auto &awaiter : awaiters) {
+      const int result = awaiter->result();
+      if (result == 1) {
+        EXPECT_TRUE(is_zero(awaiter->page()));
+        had.push_back(awaiter->page());
+        places.insert(awaiter->page().base);
+      } else {
+        EXPECT_EQ(result, -ETIMEDOUT);
+        EXPECT_GE(awaiter->back_ns(), deadline_ns);
+        ++late;
+      }
+    }
+    EXPECT_EQ(places.size(), had.size()) << "one was had by two";
+    ASSERT_EQ(hpz_pool_give(pool.get(), had.data(), had.size(), HPZ_GIVE_CLEAR), 0);
+    // A page that a taker gives up at the deadline goes to nobody; two pages never to three.
+    EXPECT_EQ(late + had.size(), 4u);
+    EXPECT_GE(late, 2u);
+    EXPECT_EQ(stats_of(pool).taken, 0u);
+    EXPECT_EQ(stats_of(pool).busy, 0u);
+  }
+}
+
+// Whatever brings a page wakes who waits for one.
+TEST(PoolAwait, woken_by_whatever_brings_a_page) {
+  const Watchdog watchdog;
+  const struct {
+    const char *name;
+    uint32_t flags;
+    bool is_dirty;  // there is one that will not do yet
+    std::function<void(const PoolPointer &, const hpz_page &)> bring;
+  } ways[] = {
+      {"give", 0, false,
+       [](const PoolPointer &pool, const hpz_page &page) {
+         EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+       }},
+      {"give, cleared", HPZ_TAKE_CLEAN_ONLY, false,
+       [](const PoolPointer &pool, const hpz_page &page) {
+         EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, HPZ_GIVE_CLEAR), 0);
+       }},
+      {"resize", 0, false,
+       [](const PoolPointer &pool, const hpz_page &) {
+         EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 2), 0);
+       }},
+      {"fill", HPZ_TAKE_CLEAN_ONLY, true,
+       [](const PoolPointer &pool, const hpz_page &) {
+         EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 1), 1);
+       }},
+      {"a filler", HPZ_TAKE_CLEAN_ONLY, true, [](const PoolPointer &pool, const hpz_page &) {
+         EXPECT_EQ(hpz_pool_set_filling(pool.get(), -1, 1), 0);
+       }}};
+  for (const uint32_t kind : {0u, HPZ_POOL_EXPORT}) {
+    for (const auto &way : ways) {
+      SCOPED_TRACE(std::string(way.name) + (kind != 0 ? " of a slab" : ""));
+      const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING | kind));
+      hpz_page page;
+      ASSERT_EQ(take(pool, page), 1);
+      spoil(page);
+      if (way.is_dirty) {
+        ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+      }
+      Awaiter awaiter(pool, way.flags, in_ms(kLongMs));
+      usleep(5000);  // it sleeps, or comes too late to: both must do
+      EXPECT_FALSE(awaiter.is_back());
+      way.bring(pool, page);
+      EXPECT_EQ(awaiter.result(), 1);
+      EXPECT_TRUE(is_zero(awaiter.page()));
+    }
+  }
+}
+
+// One who gives up in the middle of a page wakes the next, who gets what is left of it to do.
+TEST(PoolAwait, a_taker_that_gives_up_leaves_the_page_to_one_that_waits) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
+  hpz_page page, none;
+  for (int i = 0; i < (quick() ? 5 : 50); ++i) {
+    ASSERT_EQ(take(pool, page), 1);
+    spoil(page);
+    Awaiter awaiter(pool, 0, in_ms(kLongMs));
+    ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+    for (int k = 0; k < 3; ++k) {
+      const int result = take(pool, none, 0, 1);  // a time long past: one chunk
+      ASSERT_TRUE(result == -ETIMEDOUT || result == -ENOMEM) << result;
+    }
+    ASSERT_EQ(awaiter.result(), 1);
+    ASSERT_TRUE(is_zero(awaiter.page()));
+    ASSERT_EQ(hpz_pool_give(pool.get(), &awaiter.page(), 1, HPZ_GIVE_CLEAR), 0);
+  }
+}
+
+}  // namespace
+}  // namespace hpz::test
