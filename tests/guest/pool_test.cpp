@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <hpzero/pool.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -434,6 +435,31 @@ TEST_F(Pool, fillers_run_on_their_nodes_cpus) {
   options.cpus = "2-3";
   hpz_pool *none = nullptr;
   EXPECT_EQ(hpz_pool_create(&options, &none), -EINVAL) << "none that the creator may use";
+}
+
+// What allows a filler out of SCHED_IDLE is the limit that pool.h names: here it can be set.
+TEST_F(Pool, the_way_out_of_the_idle_class_wants_a_limit_of_20) {
+  for (const rlim_t nice_limit : {rlim_t{19}, rlim_t{20}}) {
+    expect_in_child([nice_limit] {
+      const rlimit limit = {nice_limit, nice_limit};
+      if (setrlimit(RLIMIT_NICE, &limit) != 0 || setresuid(65534, 65534, 65534) != 0) return 1;
+      const PoolPointer pool = make_pool(of_small_pages(HPZ_POOL_IDLE));
+      const std::set<int> fillers = other_threads();
+      if (fillers.size() != kNodes) return 2;
+      // They find out when they start, and then have nothing to do.
+      for (const int filler : fillers) {
+        wait_until([&] { return sched_getscheduler(filler) == SCHED_IDLE; });
+      }
+      if (nice_limit == 19) {
+        wait_until([&] { return (stats_of(pool).flags & HPZ_POOL_NO_LIFT) != 0; });
+        return 0;
+      }
+      const std::vector<hpz_page> pages = take_all(pool);
+      if (hpz_pool_give(pool.get(), pages.data(), pages.size(), 0) != 0) return 3;
+      wait_until([&] { return stats_of(pool).clean == kNodes * kEach; });
+      return stats_of(pool).flags == HPZ_POOL_FILLS ? 0 : 4;
+    });
+  }
 }
 
 TEST_F(Pool, counters_are_of_a_node) {
