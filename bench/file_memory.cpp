@@ -122,21 +122,22 @@ void FileMemory::populate(const std::function<void(uint64_t)> &progress) {
   }
   if (kind_ == PageKind::kThp && huge_percent() < kEnoughPercent) {
     is_collapsed_ = true;
-    collapse(bytes_);
+    collapse(0, bytes_);
   }
 }
 
 // Huge pages whatever shmem_enabled says, made of those that are there by copying: slow. What it
 // achieved huge_percent tells.
-void FileMemory::collapse(uint64_t bytes) {
+void FileMemory::collapse(uint64_t offset, uint64_t bytes) {
+  char *const base = base_ + offset;
   for (uint64_t at = 0; at < bytes; at += kStep) {
-    if (madvise(base_ + at, std::min(kStep, bytes - at), MADV_COLLAPSE) != 0) return;
+    if (madvise(base + at, std::min(kStep, bytes - at), MADV_COLLAPSE) != 0) return;
   }
 }
 
-void FileMemory::restore(uint64_t bytes) {
-  if (!bench::populate(base_, bytes)) throw shortage(kind_, bytes);
-  if (is_collapsed_) collapse(bytes);
+void FileMemory::restore(uint64_t offset, uint64_t bytes) {
+  if (!bench::populate(base_ + offset, bytes)) throw shortage(kind_, bytes);
+  if (is_collapsed_) collapse(offset, bytes);
 }
 
 unsigned FileMemory::huge_percent() const {

@@ -32,14 +32,15 @@ class FileMemory {
   unsigned huge_percent() const;
   static constexpr unsigned kEnoughPercent = 90;
 
-  // Makes [0, bytes) resident again, on the same pages, after holes were punched into it.
-  void restore(uint64_t bytes);
+  // Makes [offset, offset + bytes) resident again, on pages of the same kind, after holes were
+  // punched into it.
+  void restore(uint64_t offset, uint64_t bytes);
 
  private:
   void open();
   void map();
   void populate(const std::function<void(uint64_t)> &progress);
-  void collapse(uint64_t bytes);
+  void collapse(uint64_t offset, uint64_t bytes);
 
   PageKind kind_;
   uint64_t bytes_ = 0;

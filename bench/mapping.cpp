@@ -46,6 +46,8 @@ constexpr int kPublishedRounds = 48;
 
 // More than four times the caches of large servers.
 constexpr uint64_t kUsualSetBytes = 2 * kGiB;
+// For holes, of which there are only two rows.
+constexpr uint64_t kUsualSpareBytes = kGiB;
 
 // 100 MB, as the published test has it, in whole huge pages.
 constexpr uint64_t kAllocatedBytes = 96 * kMiB;
@@ -107,9 +109,7 @@ class MappingCosts : public JobTour {
 
   void measure_place(const JobPlace &place) override {
     const NodeBinding binding(place.node);
-    uint64_t spare_bytes = 0;
-    for (const uint64_t size : place.sizes) spare_bytes = std::max(spare_bytes, sample_bytes(size));
-    spare_bytes = std::max(spare_bytes, page_bytes(place.kind));
+    const uint64_t spare_bytes = plan_spare(place);
     const uint64_t set_bytes = plan_set(place, spare_bytes);
     const std::string title = place.title();
     progress_.show("reserving " + title);
@@ -129,6 +129,18 @@ class MappingCosts : public JobTour {
       memory = std::make_unique<FileMemory>(here.kind, set_bytes, show);
     }
     measure_memory(here, *memory, spare_bytes);
+  }
+
+  // Of what the set leaves, or may leave: the more, the colder are holes.
+  uint64_t plan_spare(const JobPlace &place) const {
+    const uint64_t page = page_bytes(place.kind);
+    uint64_t least = page;
+    for (const uint64_t size : place.sizes) least = std::max(least, sample_bytes(size));
+    const uint64_t limit = limit_on_pages(place.kind, memory_limit(), place.node).bytes;
+    const uint64_t set = options().set_bytes.value_or(kUsualSpareBytes);
+    const uint64_t left = options().set_bytes ? limit - std::min(limit, set) : limit / 3;
+    const uint64_t usual = std::min({kUsualSpareBytes, set, left});
+    return std::max(least, round_down(usual, std::max(page, 2 * kMiB)));
   }
 
   uint64_t plan_set(const JobPlace &place, uint64_t spare_bytes) {
@@ -172,7 +184,10 @@ class MappingCosts : public JobTour {
       progress_.show("measuring " + format_size(size) + " on " + title);
       const SampleShape shape = shape_sample(MemoryState::kCold, size, memory.bytes(), caches());
       Walk walk(memory.base(), place.kind, MemoryState::kCold, size, shape);
-      const WaysRequest request = {place.kind, size, shape.ranges, &memory, &walk, &spare};
+      Walk spare_walk(spare.base(), place.kind, MemoryState::kCold, size,
+                      shape_sample(MemoryState::kCold, size, spare.bytes(), caches()));
+      const WaysRequest request = {place.kind, size,   shape.ranges, &memory,
+                                   &walk,      &spare, &spare_walk};
       const JobCell cell = {place.kind, place.node, size, "cold", ""};
       const bool is_short = size < sample_bytes(size);
       JobResult result = measure(cell, weight(place.kind, size), way_rows(request),

@@ -211,24 +211,29 @@ JobRow memory_row(const WaysRequest &request, Way way) {
            work = std::move(way.work)] { return time_pieces(walk->next(ranges), size, work); }};
 }
 
-// Holes are made in memory of their own, and filled again untimed: whoever comes next would pay
-// for that, or find other pages than before.
+// Holes are made in memory of their own: whoever comes next would find other pages than before.
+// They are filled again untimed, which leaves them in the caches: the next holes are elsewhere, on
+// the walk that both rows share.
 JobRow hole_row(const WaysRequest &request, const char *id, const char *title,
                 std::shared_ptr<const Space> space, bool is_filled) {
   FileMemory *const spare = request.spare;
   const uint64_t size = request.size;
-  const uint64_t bytes = request.ranges * size;
   const Way way = {id, title, [=, space = std::move(space)](char *range) {
                      const auto begin = static_cast<uint64_t>(range - spare->base());
                      call(kZeroVerb, *space, begin, size);
                      if (is_filled) call(kPopulateVerb, *space, begin, size);
                    }};
-  try_out(way, spare->base(), size);
-  std::vector<void *> pieces;
-  for (size_t i = 0; i < request.ranges; ++i) pieces.push_back(spare->base() + i * size);
-  return {id, title, [=] {
-            spare->restore(bytes);
-            return time_pieces(pieces, size, way.work);
+  const auto restore = [=](void *piece) {
+    spare->restore(static_cast<uint64_t>(static_cast<char *>(piece) - spare->base()), size);
+  };
+  void *const first = request.spare_walk->next(1).front();
+  try_out(way, static_cast<char *>(first), size);
+  restore(first);
+  return {id, title, [=, walk = request.spare_walk, ranges = request.ranges] {
+            const std::vector<void *> &pieces = walk->next(ranges);
+            const Sample sample = time_pieces(pieces, size, way.work);
+            for (void *const piece : pieces) restore(piece);
+            return sample;
           }};
 }
 

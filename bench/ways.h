@@ -21,7 +21,8 @@ struct WaysRequest {
   size_t ranges = 1;                   // pieces in a sample
   const FileMemory *memory = nullptr;  // that pieces are taken from
   Walk *walk = nullptr;                // over it
-  FileMemory *spare = nullptr;         // at least a sample of memory, for holes
+  FileMemory *spare = nullptr;         // for holes: memory of at least a sample
+  Walk *spare_walk = nullptr;          // over it
 };
 
 // What a temporary mapping is of: 4 KiB, or a page where those are larger.
