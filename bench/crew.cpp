@@ -9,19 +9,16 @@
 #include "bench/clock.h"
 
 namespace hpz::bench {
-namespace {
 
-void check(int result, const char *call) {
+void check_call(int result, const char *call) {
   if (result != 0) throw std::runtime_error(std::string(call) + ": " + std::strerror(-result));
 }
-
-}  // namespace
 
 Crew::Crew(uint32_t threads, const char *cpus) {
   hpz_team_options options = HPZ_TEAM_OPTIONS_INIT;
   options.threads = threads;
   options.cpus = cpus;
-  check(hpz_team_create(&options, &team_), "hpz_team_create");
+  check_call(hpz_team_create(&options, &team_), "hpz_team_create");
 }
 
 Crew::~Crew() {
@@ -30,7 +27,7 @@ Crew::~Crew() {
 
 hpz_team_info Crew::info() const {
   hpz_team_info info = HPZ_TEAM_INFO_INIT;
-  check(hpz_team_info_get(team_, &info), "hpz_team_info_get");
+  check_call(hpz_team_info_get(team_, &info), "hpz_team_info_get");
   return info;
 }
 
@@ -60,7 +57,7 @@ Space::Space(char *base, uint64_t bytes, uint64_t page_bytes) {
   const hpz_range range = {base, bytes};
   hpz_space_options options = HPZ_SPACE_OPTIONS_INIT;
   options.page_bytes = page_bytes;
-  check(hpz_space_direct(&range, 1, &options, &space_), "hpz_space_direct");
+  check_call(hpz_space_direct(&range, 1, &options, &space_), "hpz_space_direct");
 }
 
 Space Space::of_file(int fd, uint64_t bytes, uint64_t window_bytes, uint32_t flags) {
@@ -68,7 +65,7 @@ Space Space::of_file(int fd, uint64_t bytes, uint64_t window_bytes, uint32_t fla
   options.window_bytes = window_bytes;
   options.flags = flags;
   hpz_space *space = nullptr;
-  check(hpz_space_file(fd, 0, bytes, &options, &space), "hpz_space_file");
+  check_call(hpz_space_file(fd, 0, bytes, &options, &space), "hpz_space_file");
   return Space(space);
 }
 
@@ -87,7 +84,7 @@ Sample time_job(const JobRequest &request, hpz_job_report *report) {
   const int result =
       request.verb->call(request.space, request.team, extents, count, &options, &own);
   const uint64_t end = now_ns_all_stored();
-  check(result, request.verb->name);
+  check_call(result, request.verb->name);
   Sample sample;
   sample.bytes = own.done_bytes;
   sample.ns = static_cast<double>(end - begin);

@@ -15,6 +15,9 @@
 
 namespace hpz::bench {
 
+// Throws for what a call of the library returned, if that is no success.
+void check_call(int result, const char *call);
+
 class Crew {
  public:
   // threads 0: as many as the library chooses. cpus: as in hpz_team_options, nullptr for all.

@@ -120,7 +120,7 @@ void FileMemory::populate(const std::function<void(uint64_t)> &progress) {
     if (!bench::populate(base_ + at, step)) throw shortage(kind_, bytes_);
     progress(at + step);
   }
-  if (kind_ == PageKind::kThp && huge_percent() < kEnoughPercent) {
+  if (kind_ == PageKind::kThp && huge_percent() < kEnoughHugePercent) {
     is_collapsed_ = true;
     collapse(0, bytes_);
   }

@@ -26,11 +26,11 @@ class FileMemory {
   char *base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
 
-  // What it is, and how it came to its pages: "memfd, collapsed (MADV_COLLAPSE), 100 % huge".
+  // What it is, and how it came to its pages: "memfd, made huge by MADV_COLLAPSE,
+  // 100 % mapped huge".
   std::string summary() const;
   // What of it is mapped as huge pages now, of 100. Of pool kinds: 100.
   unsigned huge_percent() const;
-  static constexpr unsigned kEnoughPercent = 90;
 
   // Makes [offset, offset + bytes) resident again, on pages of the same kind, after holes were
   // punched into it.

@@ -144,6 +144,19 @@ void JobTime::spent(double weight, double seconds) {
   used_ += seconds;
 }
 
+JobResult measure_cell(Rounds &rounds, JobTime &time, const JobCell &cell, double weight,
+                       const std::vector<JobRow> &rows, int exact_rounds) {
+  const uint64_t begin = now_ns();
+  Patience patience = time.next(weight);
+  if (exact_rounds > 0) {
+    patience = Patience();
+    patience.min_rounds = patience.max_rounds = exact_rounds;
+  }
+  JobResult result = measure_jobs(rounds, cell, rows, patience);
+  time.spent(weight, static_cast<double>(now_ns() - begin) / 1e9);
+  return result;
+}
+
 JobBook::JobBook(const Options &options) : stolen_before_(stolen_time()) {
   if (options.json) {
     json_path_ = *options.json;
@@ -280,15 +293,8 @@ void JobTour::measure_places() {
 
 JobResult JobTour::measure(const JobCell &cell, double weight, const std::vector<JobRow> &rows,
                            int usual_rounds) {
-  const uint64_t begin = now_ns();
-  Patience patience = time_.next(weight);
-  if (usual_rounds > 0 && !options_.seconds && !options_.repetitions) {
-    patience = Patience();
-    patience.min_rounds = patience.max_rounds = usual_rounds;
-  }
-  JobResult result = measure_jobs(book_.rounds(), cell, rows, patience);
-  time_.spent(weight, static_cast<double>(now_ns() - begin) / 1e9);
-  return result;
+  const bool is_asked_for = options_.seconds || options_.repetitions;
+  return measure_cell(book_.rounds(), time_, cell, weight, rows, is_asked_for ? 0 : usual_rounds);
 }
 
 }  // namespace hpz::bench

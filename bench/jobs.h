@@ -92,6 +92,11 @@ class JobTime {
   double weights_ = 0, used_ = 0;
 };
 
+// One cell of those that time is shared among, and the time it took spent. exact_rounds: so many,
+// whatever time that takes; 0: as many as it allows.
+JobResult measure_cell(Rounds &rounds, JobTime &time, const JobCell &cell, double weight,
+                       const std::vector<JobRow> &rows, int exact_rounds = 0);
+
 // What an experiment of jobs says around its cells: the machine, once and with the first table (a
 // refusal comes alone); notes and warnings at the end; the file.
 class JobBook {

@@ -66,11 +66,6 @@ uint64_t sample_bytes(uint64_t size) {
   return shape_sample(MemoryState::kCold, size, UINT64_MAX / 2, caches()).ranges * size;
 }
 
-void touch(char *base, uint64_t bytes) {
-  const uint64_t step = page_bytes(PageKind::k4k);
-  for (uint64_t at = 0; at < bytes; at += step) *const_cast<volatile char *>(base + at) = 1;
-}
-
 class MappingCosts : public JobTour {
  public:
   MappingCosts(const Options &options, JobBook &book, const Crew &crew, std::string kernel,
@@ -120,7 +115,7 @@ class MappingCosts : public JobTour {
     };
     JobPlace here = place;
     auto memory = std::make_unique<FileMemory>(place.kind, set_bytes, show);
-    if (place.kind == PageKind::kThp && memory->huge_percent() < FileMemory::kEnoughPercent) {
+    if (place.kind == PageKind::kThp && memory->huge_percent() < kEnoughHugePercent) {
       const std::string trouble = no_huge_pages(*memory);
       if (!options().pages.empty()) throw Refusal(trouble);
       book().note("measured on 4 KiB pages instead of " + trouble);
@@ -229,7 +224,7 @@ class MappingCosts : public JobTour {
     return time_alone(kAllocatedBytes, [&] {
       mapping.emplace(kind, kAllocatedBytes);
       prepare(*mapping);
-      touch(mapping->base(), kAllocatedBytes);
+      touch(mapping->base(), kAllocatedBytes, page_bytes(PageKind::k4k));
     });
   }
 
@@ -288,16 +283,10 @@ std::string force_kernel(const Options &options) {
     throw Refusal("'mapping' compares ways to clear by one kernel: write --kernel " +
                   options.kernels.front());
   }
-  const std::vector<hpz_kernel_info> all = all_kernels();
-  std::string kernel = banded_kernel(plan_of(HPZ_POLICY_STREAM), 2 * kMiB);
-  if (!options.kernels.empty()) {
-    kernel = options.kernels.front();
-    make_rows(options.kernels);  // refuses what this CPU lacks
-    if (std::none_of(all.begin(), all.end(), [&](const auto &k) { return kernel == k.id; })) {
-      throw Refusal("'" + kernel +
-                    "' is no kernel: choose one of those that 'hpzero-bench list' calls usable");
-    }
-  }
+  check_kernels(options.kernels, "kernel");
+  const std::string kernel = options.kernels.empty()
+                                 ? banded_kernel(plan_of(HPZ_POLICY_STREAM), 2 * kMiB)
+                                 : options.kernels.front();
   setenv("HPZ_KERNEL", kernel.c_str(), 1);
   hpz_init(nullptr);
   if (banded_kernel(plan_of(HPZ_POLICY_STREAM), kPiece) != kernel) {

@@ -113,14 +113,22 @@ bool populate(char *base, uint64_t bytes) {
   while (madvise(base, bytes, MADV_POPULATE_WRITE) != 0) {
     if (errno == EINVAL) {
       // Linux before 5.14: there a shortage is a signal.
-      for (uint64_t at = 0; at < bytes; at += kSmallestPage) {
-        *const_cast<volatile char *>(base + at) = 0;
-      }
+      touch(base, bytes, kSmallestPage);
       return true;
     }
     if ((errno != EINTR && errno != EAGAIN) || ++attempts > 1000) return false;
   }
   return true;
+}
+
+void populate_or_throw(char *base, uint64_t bytes) {
+  if (bytes == 0 || populate(base, bytes)) return;
+  throw Refusal(std::string("memory that was there a moment ago cannot be had (") +
+                std::strerror(errno) + "): stop its other users or use a smaller --size");
+}
+
+void touch(char *base, uint64_t bytes, uint64_t step) {
+  for (uint64_t at = 0; at < bytes; at += step) *const_cast<volatile char *>(base + at) = 0;
 }
 
 void release(char *base, uint64_t bytes) {
@@ -237,8 +245,7 @@ void Arena::describe(const ArenaRequest &request) {
   }
   const uint64_t percent = huge * 100 / bytes();
   summary_ += ", " + std::to_string(percent) + " % of it huge";
-  constexpr uint64_t kEnoughPercent = 90;
-  if (percent >= kEnoughPercent) return;
+  if (percent >= kEnoughHugePercent) return;
   const std::string mode =
       read_text_file("/sys/kernel/mm/transparent_hugepage/enabled").value_or("not there");
   const std::string remedy = mode.find("[never]") != std::string::npos || mode == "not there"

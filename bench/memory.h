@@ -39,8 +39,16 @@ class Mapping {
 uint64_t resident_bytes(const char *base, uint64_t bytes);
 uint64_t huge_bytes(const char *base, uint64_t bytes);
 
+// Less than this part of transparent huge pages is said, or refused.
+inline constexpr unsigned kEnoughHugePercent = 90;
+
 // Makes [base, base + bytes) resident, reporting a shortage as false instead of by SIGBUS.
 bool populate(char *base, uint64_t bytes);
+// For memory that was there before: throws Refusal for a shortage.
+void populate_or_throw(char *base, uint64_t bytes);
+
+// A zero stored in every step.
+void touch(char *base, uint64_t bytes, uint64_t step);
 
 // Gives pages back, and takes them again; both throw where the kernel does not.
 void release(char *base, uint64_t bytes);

@@ -42,30 +42,6 @@ std::vector<std::string> kernels_for(const Options &options, uint64_t size) {
   return {banded_kernel(plan_of(HPZ_POLICY_STREAM), size)};
 }
 
-void check_kernels(const Options &options) {
-  if (options.kernels.empty()) return;
-  make_rows(options.kernels);  // refuses what this CPU lacks
-  const std::vector<hpz_kernel_info> all = all_kernels();
-  for (const std::string &id : options.kernels) {
-    if (std::none_of(all.begin(), all.end(), [&](const auto &k) { return id == k.id; })) {
-      throw Refusal("'" + id +
-                    "' is no kernel that plain threads could run: choose one of those "
-                    "that 'hpzero-bench list' calls usable");
-    }
-  }
-}
-
-void clear_per_piece(const char *kernel, char *base, const Slice &slice) {
-  void *pieces[kPiecesPerCall];
-  for (uint64_t at = 0; at < slice.bytes;) {
-    size_t count = 0;
-    for (; count < kPiecesPerCall && at < slice.bytes; at += kPiece) {
-      pieces[count++] = base + slice.begin + at;
-    }
-    zero_pages_with(kernel, pieces, count, kPiece);
-  }
-}
-
 void add_team_rows(std::vector<JobRow> &rows, const Setting &setting, const Space &space,
                    const std::vector<hpz_extent> *extents) {
   const auto add = [&](const std::string &id, const std::string &title, uint32_t threads) {
@@ -104,7 +80,9 @@ std::vector<JobRow> touched_rows(const Arena &arena, uint64_t size, const Settin
   if (has_kernel(kPerPieceKernel) && size % kPiece == 0) {
     const std::string kernel = kPerPieceKernel;
     add_plain_rows(rows, setting, kernel + "_per_4KiB", kernel + " per 4 KiB", size,
-                   [=](const Slice &slice) { clear_per_piece(kPerPieceKernel, base, slice); });
+                   [=](const Slice &slice) {
+                     zero_per_piece(kPerPieceKernel, base + slice.begin, slice.bytes);
+                   });
   }
   if (size % page_bytes(arena.kind()) == 0 && can_release(arena.kind())) {
     rows.push_back({"release_populate", "kernel release+populate",
@@ -256,7 +234,7 @@ std::unique_ptr<Arena> arena_for_calls() {
 }
 
 int run(const Options &options) {
-  check_kernels(options);
+  check_kernels(options.kernels, "kernel that plain threads could run");
   refuse_more_than_cpus(options.threads);
   JobBook book(options);
   const uint32_t wanted = options.threads.empty() ? 0 : options.threads.back();

@@ -5,7 +5,6 @@
 #include <hpzero/hpzero.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -45,16 +44,6 @@ double release_weight(PageKind kind, uint64_t size) {
   return fresh_weight(kind, size) / 2;
 }
 constexpr double kSparseWeight = 2;
-
-void populate_or_throw(char *base, uint64_t bytes) {
-  if (bytes == 0 || populate(base, bytes)) return;
-  throw Refusal(std::string("memory that was there a moment ago cannot be had (") +
-                std::strerror(errno) + "): stop its other users or use a smaller --size");
-}
-
-void touch(char *base, uint64_t bytes, uint64_t step) {
-  for (uint64_t at = 0; at < bytes; at += step) *const_cast<volatile char *>(base + at) = 0;
-}
 
 struct Setting {
   const Crew *crew;
@@ -189,8 +178,7 @@ class Populate : public JobTour {
     time_job({&kPopulateVerb, space.get(), setting_.crew->get(), nullptr, 0, 0});
     if (place.kind != PageKind::kThp) return;
     const uint64_t huge = huge_bytes(mapping.base(), size);
-    constexpr uint64_t kEnoughPercent = 90;
-    if (huge * 100 < size * kEnoughPercent) {
+    if (huge * 100 < size * kEnoughHugePercent) {
       book().note("transparent huge pages: the kernel gave " + format_size_rounded(huge) + " of " +
                   format_size_rounded(size) +
                   ": write madvise to /sys/kernel/mm/transparent_hugepage/enabled, and 1 to "

@@ -11,9 +11,9 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bench/clock.h"
 #include "bench/crew.h"
 #include "bench/sizes.h"
+#include "bench/threads.h"
 #include "bench/ways_table.h"
 #include "bench/workloads.h"
 
@@ -119,23 +119,14 @@ Way stosb_pieces(const WaysRequest &request) {
   const uint64_t piece = piece_bytes();
   const uint64_t size = request.size;
   // As in the row of 'run': one call for many pieces, which costs nothing for each of them.
-  return {std::string(kPieces) + kStosbSuffix, "", [=](char *range) {
-            void *pieces[kPiecesPerCall];
-            for (uint64_t at = 0; at < size;) {
-              size_t count = 0;
-              for (; count < kPiecesPerCall && at < size; at += piece) {
-                pieces[count++] = range + at;
-              }
-              zero_pages_with(kPerPieceKernel, pieces, count, piece);
-            }
-          }};
+  return {std::string(kPieces) + kStosbSuffix, "",
+          [=](char *range) { zero_per_piece(kPerPieceKernel, range, size, piece); }};
 }
 
 // On the calling thread alone.
 void call(const Verb &verb, const Space &space, uint64_t offset, uint64_t bytes) {
   const hpz_extent extent = {offset, bytes};
-  const int result = verb.call(space.get(), nullptr, &extent, 1, nullptr, nullptr);
-  if (result != 0) throw std::runtime_error(std::string(verb.name) + ": " + std::strerror(-result));
+  check_call(verb.call(space.get(), nullptr, &extent, 1, nullptr, nullptr), verb.name);
 }
 
 Way space_way(const WaysRequest &request, std::string id, std::string title,
@@ -184,14 +175,10 @@ std::vector<Way> memory_ways(const WaysRequest &request) {
 // --- As rows -------------------------------------------------------------------------------------
 
 Sample time_pieces(const std::vector<void *> &pieces, uint64_t size, const Work &work) {
-  Sample sample;
-  const uint64_t begin = now_ns();
-  for (void *const piece : pieces) work(static_cast<char *>(piece));
-  const uint64_t end = now_ns_all_stored();
+  Sample sample = time_alone(pieces.size() * size, [&] {
+    for (void *const piece : pieces) work(static_cast<char *>(piece));
+  });
   sample.ranges = pieces.size();
-  sample.bytes = sample.ranges * size;
-  sample.sections = 1;
-  sample.ns = std::max(static_cast<double>(end - begin), 1.0);
   return sample;
 }
 

@@ -159,6 +159,15 @@ void zero_pages_with(const char *kernel, void *const *pages, size_t count, uint6
   check(hpz_zero_pages_with(kernel, pages, count, bytes), kernel);
 }
 
+void zero_per_piece(const char *kernel, char *base, uint64_t bytes, uint64_t piece) {
+  void *pieces[kPiecesPerCall];
+  for (uint64_t at = 0; at < bytes;) {
+    size_t count = 0;
+    for (; count < kPiecesPerCall && at < bytes; at += piece) pieces[count++] = base + at;
+    zero_pages_with(kernel, pieces, count, piece);
+  }
+}
+
 Rows make_rows() {
   Rows rows;
   rows.push_back(std::make_unique<PolicyRow>("hpz_zero", hpz_zero));
@@ -199,6 +208,17 @@ Rows make_rows(const std::vector<std::string> &ids) {
     if (std::find(ids.begin(), ids.end(), row->id()) != ids.end()) chosen.push_back(std::move(row));
   }
   return chosen;
+}
+
+void check_kernels(const std::vector<std::string> &ids, const std::string &what) {
+  make_rows(ids);  // refuses what this CPU lacks
+  const std::vector<hpz_kernel_info> all = all_kernels();
+  for (const std::string &id : ids) {
+    if (std::none_of(all.begin(), all.end(), [&](const auto &k) { return id == k.id; })) {
+      throw Refusal("'" + id + "' is no " + what +
+                    ": choose one of those that 'hpzero-bench list' calls usable");
+    }
+  }
 }
 
 }  // namespace hpz::bench

@@ -67,12 +67,19 @@ bool has_kernel(const char *id);  // and this CPU can run it
 void zero_with(const char *kernel, void *base, uint64_t bytes);
 void zero_pages_with(const char *kernel, void *const *pages, size_t count, uint64_t bytes);
 
+// One instruction per piece, of any number of them.
+void zero_per_piece(const char *kernel, char *base, uint64_t bytes, uint64_t piece = kPiece);
+
 // All rows that can run on this CPU, in the order of the table.
 Rows make_rows();
 
 // Those named, in the order of the table. Throws Refusal for an id that does not exist or that this
 // CPU cannot run.
 Rows make_rows(const std::vector<std::string> &ids);
+
+// That they are kernels, and no other rows: throws Refusal, also as make_rows does. what: what they
+// are to be, in the sentence.
+void check_kernels(const std::vector<std::string> &ids, const std::string &what);
 
 }  // namespace hpz::bench
 
