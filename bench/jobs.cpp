@@ -163,7 +163,13 @@ JobBook::JobBook(const Options &options) : stolen_before_(stolen_time()) {
     json_.emplace(json_path_, "--json");
   }
   hpz_init(nullptr);
-  machine_ = describe_machine(-1);
+  machine_ = describe_machine(kNotPinned);
+}
+
+void JobBook::pin_thread() {
+  cpu_ = pin_to_one_cpu();
+  is_pinning_refused_ = cpu_ == kNotPinned;
+  machine_ = describe_machine(cpu_);
 }
 
 void JobBook::team(uint32_t workers) {
@@ -194,7 +200,8 @@ std::vector<std::string> JobBook::warnings() const {
   circumstances.are_jobs = !is_set_;
   circumstances.caches = caches();
   circumstances.smallest_cold_set_bytes = smallest_buffer_;
-  circumstances.governor = governor(0);
+  circumstances.governor = governor(cpu_);
+  circumstances.is_pinned = !is_pinning_refused_;
   circumstances.cpus = online_cpus();
   circumstances.stolen_part = stolen_part_since(stolen_before_);
   return find_warnings(cells, circumstances);
@@ -276,6 +283,12 @@ void JobTour::plan_places() {
     throw Refusal(book_.notes().empty() ? "nothing to measure: use other options"
                                         : book_.notes().back());
   }
+}
+
+uint64_t JobTour::smallest_size() const {
+  uint64_t smallest = UINT64_MAX;
+  for (const JobPlace &place : places_) smallest = std::min(smallest, place.sizes.front());
+  return smallest;
 }
 
 void JobTour::measure_places() {

@@ -117,6 +117,8 @@ class JobBook {
   }
 
   void team(uint32_t workers);
+  // The calling thread stays on its CPU: for experiments without teams and threads.
+  void pin_thread();
 
   void print(const std::string &text, const std::string &legend);
   void keep(JobResult result) { results_.push_back(std::move(result)); }
@@ -125,6 +127,8 @@ class JobBook {
   void finish(double measured_seconds);
 
  private:
+  static constexpr int kNotPinned = -1;
+
   std::vector<std::string> warnings() const;
 
   std::optional<AtomicFile> json_;
@@ -135,6 +139,8 @@ class JobBook {
   std::vector<JobResult> results_;
   uint64_t smallest_buffer_ = 0;
   bool is_set_ = false;
+  int cpu_ = kNotPinned;
+  bool is_pinning_refused_ = false;
   StolenTime stolen_before_;
   bool has_heading_ = false;
 };
@@ -192,7 +198,7 @@ class JobTour {
   const Options &options() const { return options_; }
   JobBook &book() { return book_; }
   JobTime &time() { return time_; }
-  const std::vector<JobPlace> &places() const { return places_; }
+  uint64_t smallest_size() const;  // of all places
 
  private:
   const Options &options_;

@@ -38,7 +38,7 @@ constexpr const char *kLegend =
     "since all the others were cleared. saved: of the time of a temporary mapping for each 4 KiB,\n"
     "median over rounds. rate by space_direct: by that of hpz_space_direct. All rows clear by one\n"
     "kernel; the second column by REP STOSB, 4 KiB at a time, as operating system kernels do.\n"
-    "One thread.\n";
+    "One thread, but for rows of a team.\n";
 
 // It aims at less than a minute; what the published report repeats 48 times is repeated so, too.
 constexpr double kUsualSeconds = 20;
@@ -200,7 +200,7 @@ class MappingCosts : public JobTour {
       text += format_size(size) + " cleared, " + count_of(result.rounds(), " iteration") + " of " +
               count_of(shape.ranges, " piece") + "\n" + render_ways(result, kernel_) +
               conclude_ways(result);
-      if (size == 2 * kMiB) {
+      if (size == 2 * kMiB && can_map_pieces(place.kind)) {
         text += std::string("published, arm64 kernel: ") + kPublishedClear + "\n";
       }
       book().print(text, kLegend);
@@ -231,6 +231,22 @@ class MappingCosts : public JobTour {
   static void populate_by(hpz_team *team, const Mapping &mapping) {
     const Space space(mapping.base(), mapping.bytes());
     time_job({&kPopulateVerb, space.get(), team, nullptr, 0, 0});
+  }
+
+  // Like by like: huge pages are not divided by small ones.
+  std::string conclude_allocation(const JobResult &result) const {
+    std::string text;
+    for (const PageKind kind : allocated_kinds()) {
+      const std::string id = "_" + std::string(page_kind_id(kind));
+      const auto saved = [&](const char *row) {
+        const JobRowResult *const a = measured_row(result, row + id);
+        const JobRowResult *const b = measured_row(result, "touch" + id);
+        return a == nullptr || b == nullptr ? "-" : format_saved(time_part(a->samples, b->samples));
+      };
+      text += std::string(page_kind_title(kind)) + ": hpz_space_populate between saves " +
+              saved("populate") + " of touching alone, by a team " + saved("populate_team") + "\n";
+    }
+    return text;
   }
 
   void measure_allocation() {
@@ -266,8 +282,9 @@ class MappingCosts : public JobTour {
         "== " + format_size(kAllocatedBytes) +
         " (100 MB) allocated and touched once per 4 KiB: " + "THE KERNEL CLEARS; " +
         count_of(result.rounds(), " iteration") + "\n\n" +
-        render_times(result, {reference, "touched", "", {}}) +
-        "published, arm64 kernel: " + kPublishedAllocate + "\n";
+        render_times(result,
+                     {reference, "touched, " + std::string(page_kind_title(first)), "", {}}) +
+        conclude_allocation(result) + "published, arm64 kernel: " + kPublishedAllocate + "\n";
     book().print(text, kLegend);
     book().keep(std::move(result));
   }
@@ -300,6 +317,7 @@ int run(const Options &options) {
   JobBook book(options);
   book.context("mapping_kernel", kernel);
   const Crew crew(0);
+  book.team(crew.info().threads);
   Progress progress;
   MappingCosts costs(options, book, crew, kernel, progress);
   costs.plan();

@@ -135,9 +135,7 @@ class Parallel : public JobTour {
 
   void plan() {
     plan_places();
-    uint64_t smallest = UINT64_MAX;
-    for (const JobPlace &place : places()) smallest = std::min(smallest, place.sizes.front());
-    book().smallest_buffer(smallest);
+    book().smallest_buffer(smallest_size());
   }
 
  private:

@@ -53,17 +53,22 @@ const JobRowResult *measured_row(const JobResult &result, const std::string &id)
 
 std::string render_times(const JobResult &result, const TimeTable &table) {
   const JobRowResult *const against = measured_row(result, table.reference);
+  const bool has_parts = !table.reference.empty();
   const bool has_remarks = !table.remark.empty();
   TextTable text;
-  std::vector<std::string> heading = {"", "mean", "+-", "by " + table.reference_name};
+  std::vector<std::string> heading = {"", "mean", "+-"};
+  if (has_parts) heading.push_back("by " + table.reference_name);
   if (has_remarks) heading.push_back(table.remark);
   text.add_row(std::move(heading));
   for (const JobRowResult &row : result.rows) {
     if (row.samples.empty()) continue;
     const MeanDeviation time = time_ns(row.samples);
-    std::vector<std::string> line = {
-        row.title, format_time(time.mean), format_time(time.deviation),
-        against == nullptr ? "-" : format_part(time_part(row.samples, against->samples))};
+    std::vector<std::string> line = {row.title, format_time(time.mean),
+                                     format_time(time.deviation)};
+    if (has_parts) {
+      line.push_back(against == nullptr ? "-"
+                                        : format_part(time_part(row.samples, against->samples)));
+    }
     if (has_remarks) {
       const auto remark = table.remarks.find(row.id);
       line.push_back(remark == table.remarks.end() ? "" : remark->second);

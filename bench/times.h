@@ -30,7 +30,7 @@ std::string format_saved(double part);
 const JobRowResult *measured_row(const JobResult &result, const std::string &id);
 
 struct TimeTable {
-  std::string reference;                       // row id
+  std::string reference;                       // row id; "": there is no column of parts
   std::string reference_name;                  // heading of the column of parts: "by NAME"
   std::string remark;                          // heading of the last column, if there is one
   std::map<std::string, std::string> remarks;  // by row id

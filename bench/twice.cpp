@@ -25,10 +25,9 @@ namespace hpz::bench {
 namespace {
 
 constexpr const char *kLegend =
-    "Mean and standard deviation of the time for all of that memory. by twice: part of the time "
-    "of\n"
-    "clearing it twice, median over rounds. One thread. Fresh mappings were warmed before: each\n"
-    "sample has a new one, of memory that the host has backed.\n";
+    "Mean and standard deviation of the time for all of that memory. by twice: part of the time\n"
+    "of clearing it twice, median over rounds. One thread. Fresh mappings were warmed before:\n"
+    "each sample has a new one, of memory that the host has backed.\n";
 
 // It aims at less than 15 seconds, warming apart.
 constexpr double kUsualSeconds = 11;
@@ -132,6 +131,11 @@ class Twice : public JobTour {
   Twice(const Options &options, JobBook &book, Progress &progress)
       : JobTour(options, book, kUsualSeconds), progress_(progress) {}
 
+  void plan() {
+    plan_places();
+    book().smallest_buffer(smallest_size());
+  }
+
  private:
   std::vector<PageKind> usual_kinds() const override { return {PageKind::k2m, PageKind::kThp}; }
   UsualSizes usual_sizes(PageKind kind) const override {
@@ -185,9 +189,10 @@ class Twice : public JobTour {
 
 int run(const Options &options) {
   JobBook book(options);
+  book.pin_thread();
   Progress progress;
   Twice twice(options, book, progress);
-  twice.plan_places();
+  twice.plan();
   twice.measure_places();
   book.finish(twice.seconds());
   return kExitOk;

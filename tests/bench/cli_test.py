@@ -489,7 +489,6 @@ class Zeroes(Folder):
                 *(f"window_{window}" for window in windows)]
         self.check_rows(tail, rows, 2 << 20)
         self.assertIn("2MiB cleared, 2 iterations of 8 pieces\n", self.done.stdout)
-        self.assertIn("published, arm64 kernel: 349.5 us -> 131 us, 62 % less", self.done.stdout)
 
     def check_saved(self, title, row, tail):
         printed = re.search(rf"(?m)^  {title} +\S+ \S+ +\S+ \S+ +(-?\d+) % ", self.done.stdout)
@@ -502,12 +501,17 @@ class Zeroes(Folder):
                        "--kernel", "word64")
         tail = "2MiB/cold/4k"
         self.check_ways(tail, ["mapped_pieces", *self.PIECES], ["4KiB", "64KiB", "2MiB"])
+        self.assertIn("published, arm64 kernel: 349.5 us -> 131 us, 62 % less", self.done.stdout)
         self.check_saved("direct, whole extent", "direct", tail)
         self.check_saved("hpz_space_file, windows of 64KiB", "window_64KiB", tail)
-        part = re.search(r"the whole extent at its address takes ([\d.]+) of a mapping",
-                         self.done.stdout)[1]
-        self.assertAlmostEqual(
-            float(part) / self.time_part(f"direct/{tail}", f"mapped_pieces/{tail}"), 1, delta=0.06)
+        for sentence, row, other in (
+                (r"the whole extent at its address takes ([\d.]+) of a mapping", "direct",
+                 "mapped_pieces"),
+                (r"with compiler barriers, piece by piece takes ([\d.]+) of the whole extent",
+                 "barrier_pieces", "direct")):
+            part = re.search(sentence, self.done.stdout)[1]
+            self.assertAlmostEqual(
+                float(part) / self.time_part(f"{row}/{tail}", f"{other}/{tail}"), 1, delta=0.06)
         self.assertEqual(self.json["context"]["mapping_kernel"], "word64")
         self.assertIn("HPZ_KERNEL=word64", self.json["context"]["hpzero_plan_source"])
         self.assertRegex(self.json["context"]["memory_4k"], r"^memfd, \d+ % mapped huge$")
@@ -516,6 +520,15 @@ class Zeroes(Folder):
         self.check_rows("96MiB/allocated/anonymous", ["touch_4k", "populate_4k",
                                                       "populate_team_4k"], 96 << 20)
         self.assertIn("published, arm64 kernel: 31831 us -> 18193 us, 42 % less", self.done.stdout)
+        self.assertRegex(self.done.stdout, r"mean +\+- +by touched, 4 KiB pages\n")
+        saved = re.search(r"(?m)^4 KiB pages: hpz_space_populate between saves (-?\d+) % of "
+                          r"touching alone, by a team (-?\d+) %$", self.done.stdout)
+        for value, row in ((saved[1], "populate_4k"), (saved[2], "populate_team_4k")):
+            where = "96MiB/allocated/anonymous"
+            part = self.time_part(f"{row}/{where}", f"touch_4k/{where}")
+            self.assertAlmostEqual(int(value), (1 - part) * 100, delta=0.51)
+        self.assertIn("One thread, but for rows of a team.", self.done.stdout)
+        self.assertIn("team_threads", self.json["context"])
 
     def test_mapping_of_huge_pages(self):
         done = bench("mapping", "--pages", "thp", "--size", "2MiB", "--set", "16MiB",
@@ -535,6 +548,8 @@ class Zeroes(Folder):
         self.check_ways("2MiB/cold/2m", self.PIECES, ["2MiB"])
         self.assertIn("cannot be mapped in 4 KiB pieces", self.done.stdout)
         self.assertNotIn("allocated and touched", self.done.stdout)
+        # There is nothing that it could be compared with.
+        self.assertNotIn("published", self.done.stdout)
 
     def test_twice(self):
         self.run_times("twice", "--pages", "4k", "--size", "16MiB")
@@ -549,6 +564,8 @@ class Zeroes(Folder):
                 float(value) / self.time_part(f"{row}/{tail}", f"{other}/{tail}"), 1, delta=0.06)
         self.assertIn("published, kernel, 64 GiB: 24.189 s -> 0.209 s, 0.0086 of it",
                       self.done.stdout)
+        self.assertRegex(self.done.stdout, r"warning: the buffer of 16MiB .*: use --size ")
+        self.assertRegex(self.json["context"]["pinned_to_cpu"], r"^\d+$")
 
     def test_twice_puts_pool_pages_back(self):
         self.run_times("twice", "--pages", "2m", "--size", "8MiB")
@@ -562,14 +579,21 @@ class Zeroes(Folder):
         self.check_rows("2GiB/marked/address_space",
                         [f"{row}_{pages}" for row in ("mark_first", "mark")
                          for pages in ("4KiB", "2MiB")], bitmap)
-        self.check_rows("1GiB/one_dirty/address_space", ["zero_subpage"], 4096)
+        self.check_rows("1GiB/one_dirty/4k", ["zero_subpage"], 4096)
         context = self.json["context"]
         self.assertEqual(int(context["open_lazy_detail_bytes"]), 0)
         # A bit for each subpage, at least.
         self.assertGreaterEqual(int(context["open_eager_detail_bytes"]), (500 << 30 >> 12) // 8)
         self.assertLess(int(context["open_lazy_memory_bytes"]),
                         int(context["open_eager_memory_bytes"]))
-        self.assertIn("published, kernel, descriptors", self.done.stdout)
+        where = "500GiB/opened/address_space"
+        part = re.search(r"opened without detail: ([\d.]+) of the time", self.done.stdout)[1]
+        self.assertAlmostEqual(
+            float(part) / self.time_part(f"open_lazy/{where}", f"open_eager/{where}"), 1,
+            delta=0.06)
+        self.assertRegex(self.done.stdout,
+                         r"published, kernel, descriptors .*: 3\.90 s -> 1\.32 s, 0\.34 of it\n")
+        self.assertRegex(context["pinned_to_cpu"], r"^\d+$")
 
 
 class Signals(Folder):

@@ -75,6 +75,9 @@ TEST(Times, TableHasPartsOfTheReference) {
   EXPECT_THAT(text, Not(HasSubstr("not taken")));
   EXPECT_THAT(render_times(result, {"nobody", "nobody", "", {}}),
               ContainsRegex("one +1\\.50 ms +707 us +-\n"));
+  const std::string alone = render_times(result, {"", "", "", {}});
+  EXPECT_THAT(alone, Not(HasSubstr("by ")));
+  EXPECT_THAT(alone, ContainsRegex("one +1\\.50 ms +707 us *\n"));
 }
 
 TEST(Times, ARowWithoutSamplesIsNotMeasured) {

@@ -65,6 +65,8 @@ TEST(WaysTable, ConclusionsNameTheirRows) {
   EXPECT_THAT(text, HasSubstr("address takes 0.10 of a mapping for each piece\n"));
   EXPECT_THAT(text, HasSubstr("address takes 0.25 of rep_stosb piece by piece\n"));
   EXPECT_THAT(text, HasSubstr("with compiler barriers, piece by piece takes 1.10 of the same"));
+  EXPECT_THAT(text,
+              HasSubstr("with compiler barriers, piece by piece takes 2.20 of the whole extent\n"));
   EXPECT_THAT(text, HasSubstr("with full fences, piece by piece takes 1.65 of the same"));
 }
 
