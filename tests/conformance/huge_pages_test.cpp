@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -62,20 +63,32 @@ size_t transparent_bytes(const void *map, size_t map_bytes) {
   return sum;
 }
 
-// What the machine's owner has decided; "" where the kernel knows none.
-std::string transparent_setting() {
-  FILE *const file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+// What the machine's owner has chosen, of the words that are offered; "" where nothing is.
+std::string chosen(const char *name) {
+  FILE *const file =
+      fopen((std::string("/sys/kernel/mm/transparent_hugepage/") + name).c_str(), "re");
   if (file == nullptr) return "";
   char text[64] = "";
   const bool is_read = fgets(text, sizeof text, file) != nullptr;
   fclose(file);
-  return is_read ? text : "";
+  const char *const begin = is_read ? strchr(text, '[') : nullptr;
+  const char *const end = begin != nullptr ? strchr(begin, ']') : nullptr;
+  return end != nullptr ? std::string(begin + 1, end) : "";
+}
+
+// Linux 6.8 has a switch for each size, which may leave it to the one for all.
+std::string transparent_setting() {
+  const std::string its = chosen("hugepages-2048kB/enabled");
+  return its.empty() || its == "inherit" ? chosen("enabled") : its;
 }
 
 TEST(HugePages, transparent) {
   const std::string setting = transparent_setting();
-  if (setting.empty() || setting.find("[never]") != std::string::npos) {
+  if (setting.empty() || setting == "never") {
     GTEST_SKIP() << "NOT TESTED HERE: transparent huge pages are switched off";
+  }
+  if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) {
+    GTEST_SKIP() << "NOT TESTED HERE: transparent huge pages are switched off for this process";
   }
   // Of memory in pieces the kernel makes some when it is asked again.
   for (int i = 0; i < 20; ++i) {

@@ -8,6 +8,8 @@
 
 namespace hpz::test {
 
+size_t resident_bytes(void *at, size_t bytes);  // as mincore counts, by whole pages
+
 // Anonymous memory that is gone at the end; flags beside MAP_PRIVATE | MAP_ANONYMOUS.
 class Memory {
  public:
@@ -20,7 +22,7 @@ class Memory {
   unsigned char *begin() const { return begin_; }  // null if there was none to be had
   unsigned char *end() const { return begin_ + bytes_; }
   size_t bytes() const { return bytes_; }
-  size_t resident_bytes() const;  // as mincore counts
+  size_t resident_bytes() const { return test::resident_bytes(begin_, bytes_); }
 
  private:
   unsigned char *begin_;
@@ -32,6 +34,8 @@ bool can_prove();
 // ... and whether PAGEMAP_SCAN is there (Linux 6.7), which alone tells the zero page and huge pages
 // of the pool from others.
 bool can_scan();
+// Whether PROCMAP_QUERY is there (Linux 6.11), which tells a mapping without the text of all.
+bool can_query_mappings();
 
 }  // namespace hpz::test
 

@@ -9,23 +9,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <vector>
+#include "tests/support/memory.h"
 
 namespace hpz::test {
 namespace {
 
 constexpr size_t kMiB = 1 << 20;
 constexpr size_t kBytes = 24 * kMiB;
-
-bool are_all_resident(void *at, size_t bytes) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> pages(bytes / page);
-  if (mincore(at, bytes, pages.data()) != 0) return false;
-  for (const unsigned char flags : pages) {
-    if ((flags & 1) == 0) return false;
-  }
-  return true;
-}
 
 // What is expected of a team and of release; all else is as where nothing is refused.
 struct Expected {
@@ -55,7 +45,7 @@ void use_everything(const Expected &expected) {
     hpz_job_report report = HPZ_JOB_REPORT_INIT;
     EXPECT_EQ(hpz_space_populate(space, one, nullptr, 0, nullptr, &report), 0);
     EXPECT_EQ(report.populated_bytes, kBytes);
-    EXPECT_TRUE(are_all_resident(map, kBytes));
+    EXPECT_EQ(resident_bytes(map, kBytes), kBytes);
     memset(map, 1, kBytes);
     EXPECT_EQ(hpz_space_zero(space, one, nullptr, 0, nullptr, nullptr), 0);
     EXPECT_TRUE(hpz_is_zero(map, kBytes));
@@ -167,7 +157,7 @@ TEST(InSandbox, populate_of_pages_that_are_said_to_be_larger) {
     EXPECT_EQ(hpz_space_populate(space, nullptr, nullptr, 0, nullptr, &report), 0);
     EXPECT_EQ(report.populated_bytes, 2 * kBytes);
     for (const hpz_range &range : ranges) {
-      EXPECT_TRUE(are_all_resident(range.base, range.len)) << page_bytes;
+      EXPECT_EQ(resident_bytes(range.base, range.len), kBytes) << page_bytes;
     }
     hpz_space_destroy(space);
     munmap(map, 3 * kBytes);
