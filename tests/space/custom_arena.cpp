@@ -73,38 +73,7 @@ void CustomArena::fail_at(size_t call, int result) {
   has_failed_ = false;
 }
 
-size_t CustomArena::calls() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return calls_;
-}
-
-bool CustomArena::has_failed() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return has_failed_;
-}
-
-uint64_t CustomArena::failed_offset() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return failed_offset_;
-}
-
-size_t CustomArena::maps() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return maps_;
-}
-
-size_t CustomArena::most_held() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return most_held_;
-}
-
-uint64_t CustomArena::largest_map() const {
-  const std::lock_guard<std::mutex> hold(lock_);
-  return largest_map_;
-}
-
 std::string CustomArena::complaints() const {
-  const std::lock_guard<std::mutex> hold(lock_);
   std::string all = complaints_;
   for (const auto &[thread, held] : held_) {
     if (!held.empty()) all += std::to_string(held.size()) + " maps without their unmap\n";
@@ -180,8 +149,8 @@ int CustomArena::map(uint64_t offset, uint64_t len, void **out) {
   ++maps_;
   most_held_ = std::max(most_held_, held.size() + 1);
   largest_map_ = std::max(largest_map_, len);
-  if (instead_ != nullptr) {
-    *out = instead_ == this ? nullptr : instead_;
+  if (instead_) {
+    *out = *instead_;
     held.push_back({offset, len, static_cast<char *>(*out), SIZE_MAX});
     return 0;
   }

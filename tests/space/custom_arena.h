@@ -12,6 +12,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -56,9 +57,6 @@ class CustomArena {
 
   // The call with this index, counted over all but unmap, fails; SIZE_MAX: none does.
   void fail_at(size_t call, int result);
-  size_t calls() const;
-  bool has_failed() const;
-  uint64_t failed_offset() const;  // of the call that failed
   // What the next map calls give instead of an address, to be unmapped all the same.
   void give_instead(void *address) { instead_ = address; }
   // A page whose mapping cannot be written to; UINT64_MAX: none.
@@ -69,11 +67,15 @@ class CustomArena {
   };
   void answer_instead(const Answer *answer) { answer_ = answer; }
 
-  // The rules that were broken so far, and whether something is mapped still.
+  // Of what has returned: the rules that were broken so far, and whether something is mapped still,
   std::string complaints() const;
-  size_t maps() const;
-  size_t most_held() const;  // by one thread at a time
-  uint64_t largest_map() const;
+  // ... and what was called.
+  size_t calls() const { return calls_; }  // since fail_at
+  bool has_failed() const { return has_failed_; }
+  uint64_t failed_offset() const { return failed_offset_; }  // of the call that failed
+  size_t maps() const { return maps_; }
+  size_t most_held() const { return most_held_; }  // by one thread at a time
+  uint64_t largest_map() const { return largest_map_; }
 
  private:
   struct Held {
@@ -97,7 +99,7 @@ class CustomArena {
   const uint64_t slot_bytes_;
   const Memory places_;  // address space in which the windows appear
   std::vector<bool> taken_, unused_, populated_;
-  mutable std::mutex lock_;
+  std::mutex lock_;
   std::mt19937_64 random_;
   std::map<std::thread::id, std::vector<Held>> held_;
   std::set<uint64_t> mapped_pages_;
@@ -106,7 +108,7 @@ class CustomArena {
   int fail_result_ = 0;
   uint64_t failed_offset_ = 0, largest_map_ = 0, protected_page_ = UINT64_MAX;
   bool has_failed_ = false;
-  void *instead_ = nullptr;
+  std::optional<void *> instead_;
   const Answer *answer_ = nullptr;
 };
 

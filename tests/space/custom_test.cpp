@@ -326,14 +326,20 @@ TEST_P(CustomSpace, maps_to_nowhere) {
   CustomArena arena(kShapes[3], seed());
   const SpacePointer space = arena.make_space(CustomArena::kPopulate);
   void *const top = reinterpret_cast<void *>(~uintptr_t{4095});
-  for (void *const address : {static_cast<void *>(&arena), static_cast<void *>(arena.bytes() + 64),
+  for (void *const address : {static_cast<void *>(nullptr), static_cast<void *>(arena.bytes() + 64),
                               static_cast<void *>(arena.bytes() + 2049), top}) {
     arena.give_instead(address);
     for (const Verb verb : {hpz_space_zero, hpz_space_populate, hpz_space_reset}) {
+      // In one chunk, which is the calling thread's; by the workers, of whom any may be the first.
+      hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
       hpz_job_report report = HPZ_JOB_REPORT_INIT;
-      EXPECT_EQ(verb(space.get(), nullptr, nullptr, 0, nullptr, &report), -EFAULT);
+      EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
       EXPECT_EQ(report.done_bytes, 0u);
       EXPECT_EQ(report.first_bad_offset, 0u);
+      options.chunk_bytes = 64 * 1024;
+      EXPECT_EQ(verb(space.get(), team(), nullptr, 0, &options, &report), -EFAULT);
+      EXPECT_EQ(report.done_bytes, 0u);
+      EXPECT_LT(report.first_bad_offset, arena.len());
     }
     EXPECT_EQ(arena.complaints(), "") << "unmapped all the same";
   }
@@ -496,6 +502,9 @@ TEST_P(CustomSpace, cancel_deadline_progress) {
   hpz_job_report report = HPZ_JOB_REPORT_INIT;
   arena.poison();
   const int result = hpz_space_zero(space.get(), team(), nullptr, 0, &options, &report);
+  if (team() == nullptr) {
+    ASSERT_EQ(result, -ECANCELED) << "told after the first of many chunks";
+  }
   ASSERT_TRUE(result == -ECANCELED || report.done_bytes == arena.len()) << result;
   const Mask all(arena.len(), 1);
   expect_exact(arena, kCases[0], all, report);
@@ -509,6 +518,7 @@ TEST_P(CustomSpace, callbacks_may_use_the_library) {
     Memory other{64 * 1024};
   } simple;
   memset(simple.memory.begin(), kPoison, simple.memory.bytes());
+  memset(simple.other.begin(), kPoison, simple.other.bytes());
   hpz_space_ops ops = HPZ_SPACE_OPS_INIT;
   ops.len = kPages * 4096;
   ops.map = [](void *context, uint64_t offset, uint64_t, void **out) {
@@ -523,6 +533,7 @@ TEST_P(CustomSpace, callbacks_may_use_the_library) {
   const SpacePointer space(created, hpz_space_destroy);
   EXPECT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, nullptr, nullptr), 0);
   EXPECT_TRUE(hpz_is_zero(simple.memory.begin(), simple.memory.bytes()));
+  EXPECT_TRUE(hpz_is_zero(simple.other.begin(), simple.other.bytes()));
 }
 
 TEST(CustomSpaceCreation, in_cxx) {

@@ -27,7 +27,6 @@ namespace {
 constexpr size_t kMiB = 1 << 20;
 constexpr unsigned kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 constexpr unsigned kZeroRange = FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE;
-constexpr unsigned kMapFlags = MAP_SHARED | MAP_NORESERVE;
 
 struct Expected {
   int released = 0;
@@ -110,19 +109,6 @@ TEST(FileSandbox, field_E4_no_fallocate_on_a_disk) {
     in_child([&] {
       refuse({{SYS_fallocate, error, 1, kPunch}, {SYS_fallocate, error, 1, kZeroRange}});
       use_file(file, {error == EPERM ? -EPERM : -EOPNOTSUPP});
-    });
-  }
-}
-
-TEST(FileSandbox, no_mappings) {
-  for (const int error : {EPERM, ENODEV, ENOSYS}) {
-    in_child([error] {
-      refuse({{SYS_mmap, error, 3, kMapFlags}});
-      use_file(memory_file, {});
-    });
-    in_child([error] {
-      refuse({{SYS_mmap, error, 3, kMapFlags}, {SYS_fallocate, EOPNOTSUPP, 1, kPunch}});
-      use_file(memory_file, {-EOPNOTSUPP});
     });
   }
 }

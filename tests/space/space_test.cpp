@@ -141,6 +141,7 @@ TEST_P(Space, shorter_reports) {
   ASSERT_EQ(hpz_space_zero(space.get(), team(), nullptr, 0, nullptr, &old.report), 0);
   EXPECT_EQ(old.report.done_bytes, buffer.size());
   EXPECT_EQ(old.report.cleared_bytes, 0x5A5A5A5A5A5A5A5Au);
+  EXPECT_EQ(old.behind, 0x5A5A5A5A5A5A5A5Au);
 }
 
 TEST_P(Space, cancel_before_anything) {

@@ -15,11 +15,6 @@
 #include "tests/support/memory.h"
 
 namespace hpz::test {
-namespace {
-
-constexpr off_t kPlace = 77;  // of the file's offset
-
-}  // namespace
 
 PoisonedFile::PoisonedFile(int fd, size_t bytes) : fd_(fd) {
   EXPECT_GE(fd, 0);

@@ -9,6 +9,7 @@
 #include <hpzero/space.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace hpz::test {
 
 class PoisonedFile {
  public:
-  // Of size 0 and the caller's; closed at the end. Its offset is moved to a place that nobody else
-  // has a reason to move it to.
+  static constexpr off_t kPlace = 77;  // of the file's offset: nobody has a reason to move it there
+
+  // Of size 0 and the caller's; closed at the end. Its offset is moved to that place.
   PoisonedFile(int fd, size_t bytes);
   ~PoisonedFile();
   PoisonedFile(const PoisonedFile &) = delete;
@@ -32,7 +34,6 @@ class PoisonedFile {
   void clear(size_t at, size_t len);
   void clear(const std::vector<hpz_extent> &extents, size_t from);  // from: where the space begins
   void forget_model_from(size_t at) { model_.resize(at); }          // the file was made shorter
-  const std::vector<unsigned char> &model() const { return model_; }
   // Content, size and offset of the file are as they should be.
   testing::AssertionResult is_as_expected() const;
 
