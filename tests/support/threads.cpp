@@ -65,6 +65,15 @@ std::string status_of(pid_t thread, const std::string &field) {
   return value;
 }
 
+uint64_t waited_for_cpu_ns(pid_t thread) {
+  FILE *const schedstat = open_of(thread, "schedstat");
+  if (schedstat == nullptr) return 0;
+  unsigned long long ns = 0;
+  if (fscanf(schedstat, "%*u %llu", &ns) != 1) ns = 0;
+  fclose(schedstat);
+  return ns;
+}
+
 std::vector<pid_t> workers() {
   std::vector<pid_t> out;
   for (const pid_t thread : threads_of_process()) {

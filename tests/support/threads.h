@@ -6,6 +6,7 @@
 #define HPZERO_TESTS_SUPPORT_THREADS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <string>
@@ -18,6 +19,10 @@ std::vector<pid_t> threads_of_process();
 
 // A field of /proc/self/task/N/status; "": the thread is gone.
 std::string status_of(pid_t thread, const std::string &field);
+
+// How long a thread was ready to run so far, and had no CPU, in ns; 0 where the kernel does not
+// count it.
+uint64_t waited_for_cpu_ns(pid_t thread);
 
 // Those of teams. They name themselves at the end of their start.
 std::vector<pid_t> workers();
