@@ -94,9 +94,10 @@ class Guest {
       unsigned char *const begin = bytes_of(held.page), *const end = begin + held.page.len;
       // Nobody else has written to it.
       if (held.is_written && find_other(begin, end, mark_) != end) ++failures;
-      const uint32_t how = !held.is_written     ? HPZ_GIVE_UNWRITTEN
-                           : random_() % 8 == 0 ? HPZ_GIVE_CLEAR
-                                                : 0;
+      uint32_t how = !held.is_written     ? HPZ_GIVE_UNWRITTEN
+                     : random_() % 8 == 0 ? HPZ_GIVE_CLEAR
+                                          : 0;
+      if (random_() % 2 == 0) how |= HPZ_GIVE_SOLE_OWNER;  // a slab is cleared, not dropped
       if (hpz_pool_give(pool_, &held.page, 1, how) != 0) ++failures;
       if (random_() % 16 == 0 && hpz_pool_give(pool_, &held.page, 1, 0) != -ESTALE) ++failures;
     }
