@@ -17,7 +17,7 @@ struct Experiment {
 };
 
 extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
-    kTwice, kMetadata, kFirstCall;
+    kTwice, kMetadata, kPool, kFirstCall;
 
 }  // namespace hpz::bench
 

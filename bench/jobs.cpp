@@ -204,7 +204,9 @@ std::vector<std::string> JobBook::warnings() const {
   circumstances.is_pinned = !is_pinning_refused_;
   circumstances.cpus = online_cpus();
   circumstances.stolen_part = stolen_part_since(stolen_before_);
-  return find_warnings(cells, circumstances);
+  std::vector<std::string> all = warnings_;
+  for (std::string &line : find_warnings(cells, circumstances)) all.push_back(std::move(line));
+  return all;
 }
 
 void JobBook::finish(double measured_seconds) {

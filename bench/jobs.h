@@ -107,6 +107,8 @@ class JobBook {
   void context(const std::string &key, const std::string &value) { more_.emplace_back(key, value); }
   void note(const std::string &line) { notes_.push_back(line); }
   const std::vector<std::string> &notes() const { return notes_; }
+  // Beside those that the figures give rise to: what was measured is not what was to be.
+  void warn(const std::string &line) { warnings_.push_back(line); }
 
   // The smallest buffer, or set of which a part is cleared at a time, whose figures are to be those
   // of memory: a warning if it fits caches.
@@ -135,7 +137,7 @@ class JobBook {
   std::string json_path_;
   Rounds rounds_;
   ContextEntries machine_, more_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> notes_, warnings_;
   std::vector<JobResult> results_;
   uint64_t smallest_buffer_ = 0;
   bool is_set_ = false;

@@ -22,7 +22,7 @@ namespace {
 // One row per subcommand; the first is the default.
 const Experiment *const kExperiments[] = {&kRun,      &kList,     &kExplain,  &kTune,
                                           &kOverhead, &kParallel, &kPopulate, &kMapping,
-                                          &kTwice,    &kMetadata, &kFirstCall};
+                                          &kTwice,    &kMetadata, &kPool,     &kFirstCall};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {

@@ -41,6 +41,7 @@ void set_counters(benchmark::State &state, const Sample &sample) {
     count("local_bytes", static_cast<double>(sample.local_bytes));
     count("remote_bytes", static_cast<double>(sample.remote_bytes));
   }
+  for (const auto &[name, value] : sample.more) count(name, value);
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
 }
 

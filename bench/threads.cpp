@@ -90,6 +90,17 @@ uint32_t usable_cpus() {
   return count > 0 ? count : std::max(std::thread::hardware_concurrency(), 1u);
 }
 
+std::vector<int> usable_cpu_numbers() {
+  std::vector<int> cpus;
+  const std::vector<unsigned long> words = affinity();
+  for (size_t cpu = 0; cpu < words.size() * kWordBits; ++cpu) {
+    if ((words[cpu / kWordBits] >> (cpu % kWordBits) & 1) != 0) {
+      cpus.push_back(static_cast<int>(cpu));
+    }
+  }
+  return cpus;
+}
+
 void refuse_more_than_cpus(const std::vector<uint32_t> &threads) {
   if (threads.empty()) return;
   const uint32_t cpus = usable_cpus();

@@ -25,8 +25,10 @@ Slice slice_of(uint64_t bytes, uint64_t grain, uint32_t index, uint32_t count);
 // 1, 2, 4 ... and most itself. Pure.
 std::vector<uint32_t> doubling_counts(uint32_t most);
 
-// CPUs that the calling thread may run on.
+// CPUs that the calling thread may run on: how many; their numbers, ascending, none where nobody
+// tells.
 uint32_t usable_cpus();
+std::vector<int> usable_cpu_numbers();
 
 // Two CPUs: the one the calling thread is on, and another one that it may use, or the same where
 // there is no other; -1 where nobody tells. Destroying it lets the thread run where it could

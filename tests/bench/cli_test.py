@@ -72,7 +72,7 @@ class Words(Folder):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
         for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "mapping",
-                     "twice", "metadata", "--json", "--reference", "--threads"):
+                     "twice", "metadata", "pool", "--json", "--reference", "--threads"):
             self.assertIn(word, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         done = bench("--version")
@@ -82,6 +82,7 @@ class Words(Folder):
         for words, has, lacks in ((("mapping",), ("--kernel", "1GiB"), "--threads"),
                                   (("twice",), ("pages 2m and thp; 2GiB",), "--set"),
                                   (("metadata",), ("512GiB", "multiples of 1GiB"), "--pages"),
+                                  (("pool",), ("pages 1g and 2m", "8GiB"), "--threads"),
                                   (("explain", "2MiB"), ("explain SIZE",), "--size"),
                                   (("run",), ("--reference", "recycled and cold"), "--threads")):
             done = bench(*words, "--help")
@@ -154,7 +155,7 @@ class Refusals(Folder):
             self.refused(command, "--size", "64KiB", "--pages", "4k", says="from 1MiB on")
             self.refused(command, "--memory", "cold", says="leave it out")
             self.refused(command, "--json", self.path("no/such/folder.json"), says="--json")
-        for command in ("mapping", "twice"):
+        for command in ("mapping", "twice", "pool"):
             self.refused(command, "--size", "1000GiB", says="does not fit")
             self.refused(command, "--size", "1000GiB", "--pages", "4k", says="use sizes up to")
             self.refused(command, "--size", "3MiB", "--pages", "thp", says="multiples of 2MiB")
@@ -596,10 +597,158 @@ class Zeroes(Folder):
         self.assertRegex(context["pinned_to_cpu"], r"^\d+$")
 
 
+class Pool(Folder):
+    """pool: times of single takes, of pairs, and of a program beside a filler."""
+
+    TAKES = {"kernel": "kernel: released, touched again", "pool_off": "pool, filling off",
+             "pool_on": "pool, filled in the background",
+             "clear": "clearing one page, nothing else"}
+    STATES = {"once": 1, "sixteen_rounds": 16}
+    REPETITIONS = 2
+
+    def run_pool(self, kind, size, page):
+        self.done = bench("pool", "--pages", kind, "--size", f"{size >> 20}MiB", "--repetitions",
+                          str(self.REPETITIONS), "--json", self.path("out.json"))
+        if self.done.returncode == 2 and ("can be had" in self.done.stderr
+                                          or "too few of them" in self.done.stderr):
+            self.skipTest("no huge pages to be had")
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.read_rows()
+        for name, runs in self.rows.items():
+            self.assertEqual([run["repetition_index"] for run in runs],
+                             list(range(self.REPETITIONS)), name)
+            self.assertTrue(all(run["ns"] > 0 for run in runs), name)
+        for line in re.findall(r"(?m)^(?:warning|note): (.*)", self.done.stdout):
+            self.assertRegex(line, r".+: .+")
+        self.kind, self.size, self.page, self.count = kind, size, page, size // page
+        for state in self.STATES:
+            self.check_takes(state)
+            self.check_table(state)
+        self.check_conclusions()
+        self.check_pairs()
+        self.check_bystander()
+
+    def runs(self, row, state):
+        return self.rows[f"{row}/{self.size >> 20}MiB/{state}/{self.kind}"]
+
+    def check_takes(self, state):
+        takes = self.count * self.STATES[state]
+        for row in self.TAKES:
+            for run in self.runs(row, state):
+                self.assertEqual(run["ranges"], takes, row)
+                self.assertEqual(run["bytes"], takes * self.page, row)
+                order = [run[key] for key in ("min_ns", "median_ns", "p999_ns", "max_ns", "ns")]
+                self.assertEqual(order, sorted(order), row)
+                had = (run["hits"], run["misses"], run["waits"])
+                self.assertEqual(sum(had), takes if row.startswith("pool_") else 0, row)
+                if row == "pool_off":
+                    self.assertEqual(had, (0, takes, 0))
+                # The first round finds all of them clean.
+                if row == "pool_on":
+                    self.assertGreaterEqual(run["hits"], self.count)
+                if (row, state) == ("pool_on", "once"):
+                    self.assertEqual(had, (takes, 0, 0))
+
+    def table(self, state):
+        heading = {"once": "every page taken and touched once",
+                   "sixteen_rounds": "sixteen rounds back to back"}[state]
+        found = re.search(rf"(?ms)^{heading}, {self.REPETITIONS} iterations\n(.*?)\n\n",
+                          self.done.stdout)
+        self.assertTrue(found, self.done.stdout)
+        return found[1]
+
+    def check_table(self, state):
+        table = self.table(state)
+        self.assertRegex(table, r"total +average +min +median +99\.9 % +max +hits +misses +waits")
+        for row, title in self.TAKES.items():
+            line = re.search(rf"(?m)^  {title} +(.*)$", table)
+            self.assertTrue(line, table)
+            cells = re.split(r"  +", line[1])
+            # Of two iterations the one with the smaller total.
+            run = min(self.runs(row, state), key=lambda run: run["ns"])
+            had = [str(int(run[key])) for key in ("hits", "misses", "waits")]
+            self.assertEqual(cells[6:], had if row.startswith("pool_") else ["-"] * 3, line[0])
+            for cell, ns in zip(cells, (run["ns"], run["ns"] / run["ranges"], run["min_ns"],
+                                        run["median_ns"], run["p999_ns"], run["max_ns"])):
+                value, unit = cell.split()
+                scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+                self.assertAlmostEqual(float(value) * scale / ns, 1, delta=0.006, msg=line[0])
+        self.assertIn({"once": "20253322 us", "sixteen_rounds": "321.9 s"}[state], table)
+        self.assertIn({"once": "760 us", "sixteen_rounds": "112.0 s"}[state], table)
+        self.assertIn("published, AMD Milan, 512 x 1 GiB", table)
+
+    def time_part(self, row, other, state):
+        return statistics.median(a["ns"] / b["ns"] for a, b in
+                                 zip(self.runs(row, state), self.runs(other, state)))
+
+    def check_part(self, pattern, value):
+        printed = re.search(pattern, self.done.stdout)
+        self.assertTrue(printed, self.done.stdout)
+        self.assertAlmostEqual(float(printed[1]) / value, 1, delta=0.06, msg=printed[0])
+
+    def check_conclusions(self):
+        self.check_part(r"the kernel's fault takes ([\d.]+) times as long",
+                        self.time_part("kernel", "pool_on", "once"))
+        for pattern, row in ((r"on average the kernel takes ([\d.]+) times", "kernel"),
+                             (r"the pool without filling ([\d.]+);", "pool_off")):
+            self.check_part(pattern, self.time_part(row, "pool_on", "sixteen_rounds"))
+        slowest = [max(run["max_ns"] for run in self.runs(row, "sixteen_rounds"))
+                   for row in ("pool_on", "clear")]
+        self.check_part(r"the slowest take of all takes ([\d.]+) of the slowest clearing",
+                        slowest[0] / slowest[1])
+
+    def check_pairs(self):
+        counts = sorted(int(name[7:].split("/")[0]) for name in self.rows
+                        if name.startswith("pairs_t"))
+        self.assertEqual(counts[:3], [1, 2, 4])
+        for count in counts:
+            for run in self.runs(f"pairs_t{count}", "pairs"):
+                self.assertEqual(run["threads"], count)
+                self.assertGreater(run["ranges"], 0)
+            self.assertRegex(self.done.stdout, rf"(?m)^  {count} takers? +\d+ +\S+ +\S+ +[\d.]+$")
+
+    def check_bystander(self):
+        rows = {name.split("/")[0] for name in self.rows if "/beside_filler/" in name}
+        self.assertLessEqual({"registers_alone", "registers_beside"}, rows)
+        for name, runs in self.rows.items():
+            if not re.search("/beside_filler/", name):
+                continue
+            for run in runs:
+                self.assertGreater(run["ranges"], 0, name)
+                # Without the switch nothing is cleared; with it there is always more to clear.
+                if "_alone/" in name:
+                    self.assertEqual(run["filled_bytes"], 0, name)
+        self.assertRegex(self.done.stdout, r"(?m)^  counts in registers +\S+ ns +\S+ ns +\S+ % ")
+
+    def test_small_pages(self):
+        self.run_pool("4k", 1 << 20, 4096)
+        self.assertRegex(self.done.stdout, r"(?m)^== 1MiB on 4 KiB pages: a pool of 256 pages; ")
+
+    def test_transparent_huge_pages(self):
+        self.run_pool("thp", 8 << 20, 2 << 20)
+
+    def test_pool_pages_are_put_back(self):
+        # tearDown looks after them.
+        self.run_pool("2m", 8 << 20, 2 << 20)
+        self.assertRegex(self.done.stdout, r"(?m)^== 8MiB on 2 MiB pages .*: a pool of 4 pages; ")
+
+    def test_other_pages_are_named_and_warned_of(self):
+        # As nobody, so that none can be reserved.
+        if os.geteuid() != 0:
+            self.skipTest("needs root to become nobody")
+        done = bench("pool", "--size", "32MiB", "--repetitions", "1",
+                     preexec_fn=lambda: os.setuid(65534))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        kind = re.search(r"(?m)^== 32MiB on (.*): a pool of ", done.stdout)[1]
+        # Others may have reserved some.
+        if not kind.startswith("2 MiB pages"):
+            self.assertRegex(done.stdout, r"(?m)^warning: measured on .* instead.*: .+")
+
+
 class Signals(Folder):
-    def interrupted(self, number, *arguments):
+    def interrupted(self, number, *arguments, command="run"):
         process = subprocess.Popen(
-            [BENCH, "run", "--repetitions", "100000", "--json", self.path("x.json"), *arguments],
+            [BENCH, command, "--repetitions", "100000", "--json", self.path("x.json"), *arguments],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         try:
             deadline = time.monotonic() + 60
@@ -637,6 +786,14 @@ class Signals(Folder):
         with open(os.path.join(os.path.dirname(POOL), "free_hugepages"), encoding="ascii") as file:
             size = int(file.read()) * 2 + 64
         self.interrupted(signal.SIGINT, "--set", f"{size}MiB", "--pages", "2m", "--size", "4KiB")
+
+    def test_int_leaves_no_pages_of_a_pool_reserved(self):
+        if not os.access(POOL, os.W_OK):
+            self.skipTest("no permission to reserve huge pages")
+        # More than are free, with as much again for what the pool is compared with.
+        with open(os.path.join(os.path.dirname(POOL), "free_hugepages"), encoding="ascii") as file:
+            size = 2 * (int(file.read()) + 32)
+        self.interrupted(signal.SIGINT, "--size", f"{size}MiB", "--pages", "2m", command="pool")
 
 
 class Tune(Folder):
@@ -734,6 +891,13 @@ class SmallMachine(Folder):
         done = self.bench_in_group("metadata", "--repetitions", "1")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"(?m)^note: a bitmap of .*the memory cgroup limit")
+
+    def test_pool_fits_256_mebibytes(self):
+        done = self.bench_in_group("pool", "--repetitions", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^== \d+MiB on .*: a pool of \d+ pages; ")
+        self.assertRegex(done.stdout, r"(?m)^note: .*the memory cgroup limit")
+        self.assertRegex(done.stdout, r"(?m)^  counts in registers ")
 
     def test_default_run_fits_256_mebibytes(self):
         done = self.bench_in_group()

@@ -4,7 +4,9 @@
 #include "bench/threads.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -48,6 +50,13 @@ TEST(ThreadCounts, DoubleUpToAll) {
   EXPECT_THAT(doubling_counts(6), ElementsAre(1, 2, 4, 6));
   EXPECT_THAT(doubling_counts(8), ElementsAre(1, 2, 4, 8));
   EXPECT_THAT(doubling_counts(0), ElementsAre(1));
+}
+
+TEST(ThreadCounts, CpusHaveNumbers) {
+  const std::vector<int> cpus = usable_cpu_numbers();
+  EXPECT_EQ(cpus.size(), usable_cpus());
+  EXPECT_TRUE(std::is_sorted(cpus.begin(), cpus.end()));
+  EXPECT_THAT(cpus, ::testing::Contains(sched_getcpu()));
 }
 
 TEST(ThreadCounts, MoreThanThereAreCpusIsRefused) {
