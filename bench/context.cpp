@@ -7,6 +7,7 @@
 
 #include <sstream>
 
+#include "bench/json_schema.h"
 #include "bench/pages.h"
 #include "bench/plan.h"
 #include "bench/sizes.h"
@@ -25,6 +26,13 @@ std::string cache_line(const hpz_plan_info &plan) {
   };
   return level("L1d", plan.l1_bytes) + ", " + level("L2", plan.l2_bytes) + ", " +
          level("last level", plan.llc_bytes);
+}
+
+// A clock that is no cycle counter is read slowly, and ticks in steps that short sections show.
+std::string clock_source() {
+  const auto text =
+      read_text_file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  return or_unknown(text.value_or(""));
 }
 
 std::string pool_line(PageKind kind) {
@@ -107,6 +115,7 @@ ContextEntries describe_machine(int pinned_cpu) {
       {"cpu_features", or_unknown(automatic.features == nullptr ? "" : automatic.features)},
       {"cpu_caches", cache_line(automatic)},
       {"cpu_governor", governor(pinned_cpu)},
+      {std::string(kClockSourceKey), clock_source()},
       {"pinned_to_cpu", pinned_cpu < 0 ? "none" : std::to_string(pinned_cpu)},
       {"virtual_machine", is_virtual ? "yes" : "unknown"},
       {"linux", std::string(system.release) + " " + system.machine},

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bench/descriptor.h"
 #include "bench/memory.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
@@ -23,20 +24,6 @@ namespace {
 
 // As in memory.cpp: a progress line moves, system calls are few.
 constexpr uint64_t kStep = 64 * kMiB;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // A file of a tmpfs of its own that gives huge pages whatever shmem_enabled says, mounted nowhere:
 // it is gone with its last descriptor. -1 for who may not (CAP_SYS_ADMIN).

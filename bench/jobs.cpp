@@ -157,7 +157,8 @@ JobResult measure_cell(Rounds &rounds, JobTime &time, const JobCell &cell, doubl
   return result;
 }
 
-JobBook::JobBook(const Options &options) : stolen_before_(stolen_time()) {
+JobBook::JobBook(const Options &options)
+    : command_(options.command), stolen_before_(stolen_time()) {
   if (options.json) {
     json_path_ = *options.json;
     json_.emplace(json_path_, "--json");
@@ -221,7 +222,7 @@ void JobBook::finish(double measured_seconds) {
   for (const auto &[key, value] : machine_) rounds_.add_context(key, value);
   for (const auto &[key, value] : more_) rounds_.add_context(key, value);
   rounds_.add_context("warnings", joined);
-  json_->commit(rounds_.json());
+  json_->commit(rounds_.json(command_));
   std::printf("wrote %s\n", json_path_.c_str());
 }
 

@@ -134,7 +134,7 @@ class JobBook {
   std::vector<std::string> warnings() const;
 
   std::optional<AtomicFile> json_;
-  std::string json_path_;
+  std::string command_, json_path_;
   Rounds rounds_;
   ContextEntries machine_, more_;
   std::vector<std::string> notes_, warnings_;

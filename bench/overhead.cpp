@@ -168,7 +168,7 @@ int run(const Options &options) {
     rounds.add_context("most_extra_ns_per_call", decimals(most, 3));
     rounds.add_context("first_call_us", decimals(first.first_us, 3));
     rounds.add_context("init_us", decimals(first.init_us, 3));
-    json->commit(rounds.json());
+    json->commit(rounds.json(options.command));
   }
   return kExitOk;
 }

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bench/json_schema.h"
+
 namespace hpz::bench {
 namespace {
 
@@ -27,21 +29,12 @@ class Collector : public benchmark::BenchmarkReporter {
 };
 
 void set_counters(benchmark::State &state, const Sample &sample) {
-  const auto count = [&](const char *name, double value) { state.counters[name] = value; };
-  count("bytes", static_cast<double>(sample.bytes));
-  count("ns", sample.ns);
-  count("ranges", static_cast<double>(sample.ranges));
-  count("sections", static_cast<double>(sample.sections));
-  count("subtracted_clock_ns", sample.clock_ns);
-  count("page_faults", static_cast<double>(sample.faults));
-  count("preempted", static_cast<double>(sample.preempted));
-  if (sample.threads > 0) {
-    count("threads", static_cast<double>(sample.threads));
-    count("cpu_ns", static_cast<double>(sample.cpu_ns));
-    count("local_bytes", static_cast<double>(sample.local_bytes));
-    count("remote_bytes", static_cast<double>(sample.remote_bytes));
+  for (const SampleField &field : kSampleFields) {
+    if (field.is_of_jobs && sample.threads == 0) continue;
+    state.counters[std::string(field.name)] =
+        field.count != nullptr ? static_cast<double>(sample.*field.count) : sample.*field.ns;
   }
-  for (const auto &[name, value] : sample.more) count(name, value);
+  for (const auto &[name, value] : sample.more) state.counters[name] = value;
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
 }
 
@@ -58,9 +51,9 @@ Rounds::Rounds() : kept_(std::make_unique<Kept>()) {
   benchmark::Initialize(&count, arguments);
 }
 
-Rounds::~Rounds() {
-  benchmark::Shutdown();
-}
+// No benchmark::Shutdown: it frees the context, and whoever adds to it afterwards writes into freed
+// memory (1.7.1).
+Rounds::~Rounds() = default;
 
 void Rounds::add_context(const std::string &key, const std::string &value) {
   benchmark::AddCustomContext(key, value);
@@ -128,7 +121,14 @@ std::vector<Sample> Rounds::run_round(const std::vector<Task> &tasks) {
   return samples;
 }
 
-std::string Rounds::json() const {
+std::string Rounds::json(std::string_view command) const {
+  const auto add = [](std::string_view key, std::string_view value) {
+    benchmark::AddCustomContext(std::string(key), std::string(value));
+  };
+  add(kSchemaKey, std::to_string(kJsonSchema));
+  add(kCommandKey, command);
+  add(kBuildKey, HPZERO_BENCH_BUILD);
+  add(kClockKey, kClock);
   std::ostringstream text;
   benchmark::JSONReporter reporter;
   reporter.SetOutputStream(&text);

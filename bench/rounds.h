@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/statistics.h"
@@ -38,11 +39,12 @@ class Rounds {
   void begin_tasks();
   std::vector<Sample> run_round(const std::vector<Task> &tasks);
 
-  // key and value for the context block.
+  // key and value for the context block, each key once.
   void add_context(const std::string &key, const std::string &value);
 
-  // Everything run so far.
-  std::string json() const;
+  // Everything run so far, by that subcommand. Once in a process, whose context Google Benchmark's
+  // is: it is completed by this.
+  std::string json(std::string_view command) const;
 
  private:
   struct Kept;

@@ -14,6 +14,7 @@
 #include "bench/context.h"
 #include "bench/experiment.h"
 #include "bench/jobs.h"
+#include "bench/json_schema.h"
 #include "bench/measure.h"
 #include "bench/progress.h"
 #include "bench/refusal.h"
@@ -78,7 +79,7 @@ int run(const Options &options) {
   ContextEntries context = describe_machine(cpu);
   char clock_cost[32];
   std::snprintf(clock_cost, sizeof clock_cost, "%.0f", meter.clock_cost_ns());
-  context.emplace_back("clock_cost_ns", clock_cost);
+  context.emplace_back(kClockCostKey, clock_cost);
   // Printed with the first table: a refusal comes alone.
   bool has_heading = false;
 
@@ -89,6 +90,7 @@ int run(const Options &options) {
   circumstances.is_pinned = cpu >= 0;
   std::vector<std::string> got = agenda.left_out;
   std::vector<CellResult> all;
+  ContextEntries memory;
   JobTime time(agenda.seconds, agenda.rounds, 0);
   for (const PageAgenda &kind : agenda.kinds) {
     for (const Cell &cell : kind.cells) time.expect(time_weight(cell));
@@ -111,6 +113,7 @@ int run(const Options &options) {
         continue;
       }
       if (!arena->shortfall().empty()) got.push_back(arena->shortfall());
+      memory.emplace_back("memory_" + std::string(page_kind_id(arena->kind())), arena->summary());
       std::vector<CellResult> results;
       for (const Cell &cell : kind.cells) {
         // Fewer pages than wanted may be too few for this one.
@@ -144,10 +147,11 @@ int run(const Options &options) {
 
   if (json) {
     for (const auto &[key, value] : context) rounds.add_context(key, value);
+    for (const auto &[key, value] : memory) rounds.add_context(key, value);
     std::string joined;
     for (const std::string &line : warnings) joined += (joined.empty() ? "" : "; ") + line;
     rounds.add_context("warnings", joined);
-    json->commit(rounds.json());
+    json->commit(rounds.json(options.command));
     std::printf("wrote %s\n", options.json->c_str());
   }
   return kExitOk;

@@ -5,6 +5,7 @@
 #define HPZERO_BENCH_STATISTICS_H
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Sample {
   uint64_t cpu_ns = 0;                         // of all of them together
   uint64_t local_bytes = 0, remote_bytes = 0;  // both 0: nobody tells
   // What else the experiment wants in JSON, by these names.
-  std::vector<std::pair<const char *, double>> more;
+  std::vector<std::pair<std::string, double>> more;
 };
 
 // Decimal gigabytes a second: bytes per nanosecond.

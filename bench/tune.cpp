@@ -216,7 +216,7 @@ int run(const Options &options) {
 
   if (json) {
     for (const auto &[key, value] : describe_machine(cpu)) rounds.add_context(key, value);
-    json->commit(rounds.json());
+    json->commit(rounds.json(options.command));
   }
   const std::string text = format_profile(profile);
   if (output) {

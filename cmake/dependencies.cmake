@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What the libraries are built from, besides the C library. Nothing here reaches a user of the
-# installed package. Google Benchmark and GoogleTest are found in bench/ and tests/.
+# installed package. Google Benchmark, nlohmann-json and GoogleTest are found in bench/ and tests/.
 
 # Highway and xsimd: headers only, by static dispatch (Highway's dynamic dispatch would need libhwy,
 # which needs the C++ run-time library), so no library target of theirs is linked.

@@ -59,7 +59,7 @@ TEST(Bystander, WorksOnHalfOfWhatIsThere) {
   EXPECT_THAT(ids(bystander_works({}, kGiB)), ElementsAre("registers"));
 }
 
-Sample sample(double ns, uint64_t ranges, std::vector<std::pair<const char *, double>> more = {}) {
+Sample sample(double ns, uint64_t ranges, std::vector<std::pair<std::string, double>> more = {}) {
   Sample s;
   s.ns = ns;
   s.ranges = ranges;

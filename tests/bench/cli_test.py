@@ -378,12 +378,12 @@ class Jobs(Folder):
             for run in self.rows[name]:
                 self.assertEqual(run["bytes"], size, name)
                 self.assertGreater(run["ns"], 0, name)
-                self.assertGreaterEqual(run["threads"], 1, name)
+                self.assertGreaterEqual(run["threads_worked"], 1, name)
                 asked = re.search(r"_t(\d+)/", name)
                 if asked:
-                    self.assertLessEqual(run["threads"], int(asked[1]), name)
+                    self.assertLessEqual(run["threads_worked"], int(asked[1]), name)
                 # CPU time cannot be more than that of all threads. The clocks tick differently.
-                self.assertLess(run["cpu_ns"], 1.1 * run["ns"] * run["threads"] + 1e6, name)
+                self.assertLess(run["cpu_ns"], 1.1 * run["ns"] * run["threads_worked"] + 1e6, name)
 
     def check_table(self, heading):
         self.assertIn(heading, self.done.stdout)
@@ -703,7 +703,7 @@ class Pool(Folder):
         self.assertEqual(counts[:3], [1, 2, 4])
         for count in counts:
             for run in self.runs(f"pairs_t{count}", "pairs"):
-                self.assertEqual(run["threads"], count)
+                self.assertEqual(run["threads_worked"], count)
                 self.assertGreater(run["ranges"], 0)
             self.assertRegex(self.done.stdout, rf"(?m)^  {count} takers? +\d+ +\S+ +\S+ +[\d.]+$")
 

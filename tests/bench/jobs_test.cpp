@@ -130,7 +130,7 @@ TEST(Jobs, WhatDidNotHappenIsNotInJson) {
                          return taken;
                        }}});
   }
-  const std::string json = rounds.json();
+  const std::string json = rounds.json("parallel");
   EXPECT_THAT(json, HasSubstr("\"repetition_index\": 0"));
   EXPECT_THAT(json, Not(HasSubstr("\"repetition_index\": 1")));
   EXPECT_THAT(json, HasSubstr("\"repetition_index\": 2"));

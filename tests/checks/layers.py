@@ -21,6 +21,7 @@ DOORS = {
     "hwy/": ["arch/generic/hwy_stream.cpp", "lib/zero/scan.cpp"],
     "xsimd/": ["arch/generic/xsimd_st.cpp", "lib/zero/scan.cpp"],
     "benchmark/": ["bench/"],
+    "nlohmann/": ["bench/results_file.cpp"],
     "gtest/": ["tests/"],
     "gmock/": ["tests/"],
     "cpuid.h": ["arch/", "bench/", "tests/"],

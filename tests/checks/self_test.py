@@ -64,6 +64,7 @@ TREE_CASES = [
     (layers.check, "lib/zero/api.cpp", include("<xsimd/xsimd.hpp>"), "only arch/generic/xsimd_st"),
     (layers.check, "lib/zero/api.cpp", include("<immintrin.h>"), "only arch/ may"),
     (layers.check, "lib/zero/api.cpp", include("<benchmark/benchmark.h>"), "only bench/ may"),
+    (layers.check, "bench/x.cpp", include("<nlohmann/json.hpp>"), "only bench/results_file.cpp"),
     (layers.check, "bench/x.cpp", include("<gtest/gtest.h>"), "only tests/ may"),
     (layers.check, "bench/x.cpp", include('"lib/plan/plan.h"'), "bench/ sees the public headers"),
     (layers.check, "lib/plan/select.cpp", "#if defined(__x86_64__)\n#endif", "ISA conditional"),
