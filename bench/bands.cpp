@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "bench/statistics.h"
+
 namespace hpz::bench {
 namespace {
 
@@ -13,6 +15,15 @@ constexpr double kProbeNs = 300;
 constexpr double kProbePart = 0.05;
 // Below this gain on cold ranges, and this loss on cached ones, it does not matter what is chosen.
 constexpr double kMatters = 1.10;
+// Who is this close to the best rate may be chosen for what it spares others.
+constexpr double kGoodEnough = 0.95;
+// Costs that differ by less are the same: they are ratios of short times.
+constexpr double kDearer = 1.10;
+// What bands are decided by is 3 %: of a run with more noise than this, noise decides. A quiet
+// machine has less than 1 %.
+constexpr double kMostNoise = 0.03;
+// One size in so many may have had too few rounds: the largest take seconds each.
+constexpr size_t kMostFewRounds = 4;
 // The library's own limits: the probe wants several pages to look at.
 constexpr uint64_t kSmallestProbe = 16 * 1024;
 
@@ -83,6 +94,54 @@ std::optional<double> rate_at(const std::vector<SizeRates> &sizes, uint64_t size
 }
 
 }  // namespace
+
+std::vector<SizeRates> spare_bystanders(const std::vector<SizeRates> &sizes,
+                                        const KernelCosts &costs) {
+  const auto cost_of = [&](const std::string &kernel) -> std::optional<double> {
+    const auto found = costs.find(kernel);
+    if (found == costs.end() || found->second <= 0) return std::nullopt;
+    return found->second;
+  };
+  std::vector<SizeRates> spared = sizes;
+  for (SizeRates &at : spared) {
+    const double enough = best_rate(at) * kGoodEnough;
+    std::optional<double> least;
+    for (const auto &[kernel, rate] : at.rates) {
+      const std::optional<double> cost = cost_of(kernel);
+      if (rate >= enough && cost) least = std::min(*cost, least.value_or(*cost));
+    }
+    if (!least) continue;
+    std::erase_if(at.rates, [&](const auto &entry) {
+      const std::optional<double> cost = cost_of(entry.first);
+      return cost && *cost > *least * kDearer;
+    });
+  }
+  return spared;
+}
+
+std::string find_too_noisy(const std::vector<SizeRates> &recycled,
+                           const std::vector<SizeRates> &cold) {
+  std::vector<double> noise;
+  size_t few = 0;
+  for (const std::vector<SizeRates> *sizes : {&recycled, &cold}) {
+    for (const SizeRates &at : *sizes) {
+      noise.push_back(at.noise);
+      few += at.rounds < kRoundsToTrust;
+    }
+  }
+  const size_t count = noise.size();
+  if (few * kMostFewRounds > count) {
+    return "at " + std::to_string(few) + " of " + std::to_string(count) +
+           " sizes there was time for less than " + std::to_string(kRoundsToTrust) + " rounds";
+  }
+  const double middle = median(std::move(noise));
+  if (middle <= kMostNoise) return "";
+  const auto percent = [](double part) {
+    return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %";
+  };
+  return "rates are uncertain by " + percent(middle) + " at half of the sizes, and " +
+         percent(kMostNoise) + " is the most";
+}
 
 PolicyBands build_bands(const std::vector<SizeRates> &recycled,
                         const std::vector<SizeRates> &cold) {

@@ -18,7 +18,20 @@ struct SizeRates {
   KernelRates rates;
   std::string usual;  // what the plan has here without a profile
   double noise = 0;   // standard error of the rates, as a part of them
+  size_t rounds = 0;  // that they are medians of
 };
+
+// Medians of fewer rounds decide nothing.
+inline constexpr size_t kRoundsToTrust = 3;
+
+// What a kernel costs by-standers, 1 being nothing: by kernel. Empty: not measured.
+using KernelCosts = std::map<std::string, double>;
+
+// Without the kernels that cost by-standers notably more than the cheapest of those within 5 % of
+// the best rate: who streams does so for the sake of others. A kernel whose cost is not known is
+// no reason to leave another out, and stays.
+std::vector<SizeRates> spare_bystanders(const std::vector<SizeRates> &sizes,
+                                        const KernelCosts &costs);
 
 struct Band {
   uint64_t upto_bytes = 0;  // UINT64_MAX: no limit
@@ -38,6 +51,11 @@ inline constexpr double kTakeOver = 1.03;
 // kTakeOver times as fast as its own; by more where the rates are noisy or there would be too many
 // bands. The next band has the usual kernel, unless another is that much faster than it too.
 PolicyBands build_bands(const std::vector<SizeRates> &recycled, const std::vector<SizeRates> &cold);
+
+// Why a profile made of these rates would be one of noise; empty if it would not. Both lists
+// together.
+std::string find_too_noisy(const std::vector<SizeRates> &recycled,
+                           const std::vector<SizeRates> &cold);
 
 const std::string &band_kernel(const std::vector<Band> &bands, uint64_t size);
 

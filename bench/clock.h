@@ -19,6 +19,13 @@ inline uint64_t now_ns() {
   return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
 }
 
+// What the calling thread has had of a CPU: stands still while others have it.
+inline uint64_t thread_cpu_ns() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
+}
+
 // The end of a timed section. Stores that wait in the store buffer are part of the work: without
 // the fence a kernel that leaves its last 4 KiB there would look faster than it is.
 inline uint64_t now_ns_all_stored() {

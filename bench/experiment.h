@@ -17,7 +17,7 @@ struct Experiment {
 };
 
 extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
-    kTwice, kMetadata, kPool, kFirstCall;
+    kTwice, kMetadata, kPool, kBystander, kFirstCall, kMemsetSamples;
 
 }  // namespace hpz::bench
 

@@ -121,6 +121,7 @@ class JobBook {
   void team(uint32_t workers);
   // The calling thread stays on its CPU: for experiments without teams and threads.
   void pin_thread();
+  int cpu() const { return cpu_; }  // that it stays on, -1 for none
 
   void print(const std::string &text, const std::string &legend);
   void keep(JobResult result) { results_.push_back(std::move(result)); }

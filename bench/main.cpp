@@ -20,9 +20,9 @@ namespace hpz::bench {
 namespace {
 
 // One row per subcommand; the first is the default.
-const Experiment *const kExperiments[] = {&kRun,      &kList,     &kExplain,  &kTune,
-                                          &kOverhead, &kParallel, &kPopulate, &kMapping,
-                                          &kTwice,    &kMetadata, &kPool,     &kFirstCall};
+const Experiment *const kExperiments[] = {
+    &kRun,     &kList,  &kExplain,  &kTune, &kOverhead,  &kParallel,  &kPopulate,
+    &kMapping, &kTwice, &kMetadata, &kPool, &kBystander, &kFirstCall, &kMemsetSamples};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {

@@ -5,10 +5,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "bench/clock.h"
 #include "bench/sizes.h"
-#include "bench/walk.h"
+#include "bench/working_set.h"
 
 namespace hpz::bench {
 namespace {
@@ -31,8 +32,12 @@ Disturbance disturbance_so_far() {
           static_cast<uint64_t>(usage.ru_nivcsw)};
 }
 
+// Whoever clears so much sweeps the caches, or does not: a pass over a working set of the second
+// level is a detail beside it, and shows which.
+constexpr uint64_t kSweepingBytes = kGiB;
+
 Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &shape,
-                   double clock_cost_ns) {
+                   double clock_cost_ns, WorkingSet *bystander) {
   Sample sample;
   const size_t ranges = row.ranges(cell, shape.ranges);
   // Whatever the row allocates to prepare itself, it does now and not among the sections.
@@ -40,6 +45,10 @@ Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
   row.prepare(*next, cell.size);
   // Hot means: as this row left it, which for a streaming kernel is not in cache.
   if (cell.state == MemoryState::kHot) row.clear(*next, cell.size);
+  if (bystander != nullptr) {
+    bystander->warm();
+    sample.l2.warm_ns = bystander->timed_pass_ns();
+  }
   double ns = 0;
   const Disturbance before = disturbance_so_far();
   for (size_t section = 0; section < shape.sections; ++section) {
@@ -51,6 +60,7 @@ Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
     row.clear(*next, cell.size);
     const uint64_t end = now_ns_all_stored();
     ns += static_cast<double>(end - begin);
+    if (bystander != nullptr && section == 0) sample.l2.ns = bystander->timed_pass_ns();
     ++sample.sections;
     if (ns > kLongEnoughNs) break;
   }
@@ -83,6 +93,10 @@ std::string task_name(const Row &row, const Cell &cell) {
 Meter::Meter(Rounds &rounds)
     : rounds_(rounds), clock_cost_ns_(measure_clock_cost_ns()), caches_(bench::caches()) {}
 
+Sample Meter::take(Row &row, const Cell &cell, Walk &walk, const SampleShape &shape) const {
+  return take_sample(row, cell, walk, shape, clock_cost_ns_, nullptr);
+}
+
 CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows,
                           const Patience &patience) {
   const SampleShape shape = shape_sample(cell.state, cell.size, arena.bytes(), caches_);
@@ -91,15 +105,22 @@ CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows
   CellResult result;
   result.cell = cell;
   result.slots = walk.slots();
+  std::optional<WorkingSet> bystander;
+  if (cell.state == MemoryState::kCold && cell.size >= kSweepingBytes) {
+    bystander.emplace(caches_.l2 / 2);
+  }
+  WorkingSet *const beside = bystander ? &*bystander : nullptr;
   std::vector<Task> tasks;
   for (const auto &row : rows) {
-    if (!row->suits(cell)) continue;
+    if (!row->suits(cell) || !row->ready(cell)) continue;
     // A batch must not meet a page twice.
     if (cell.state == MemoryState::kCold && row->ranges(cell, shape.ranges) > walk.slots())
       continue;
     result.rows.push_back({row->id(), row->title(), row->kind(), {}});
     tasks.push_back({task_name(*row, cell), [&, r = row.get()] {
-                       return take_sample(*r, cell, walk, shape, clock_cost_ns_);
+                       return r->takes_own_samples()
+                                  ? r->take_own(cell)
+                                  : take_sample(*r, cell, walk, shape, clock_cost_ns_, beside);
                      }});
   }
   if (tasks.empty()) return result;

@@ -13,6 +13,7 @@
 #include "bench/plan.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
+#include "bench/walk.h"
 #include "bench/workloads.h"
 
 namespace hpz::bench {
@@ -53,6 +54,8 @@ class Meter {
 
   CellResult measure(const Arena &arena, const Cell &cell, const Rows &rows,
                      const Patience &patience);
+  // One sample of one row, the walk being of that cell.
+  Sample take(Row &row, const Cell &cell, Walk &walk, const SampleShape &shape) const;
 
  private:
   Rounds &rounds_;

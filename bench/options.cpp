@@ -74,6 +74,8 @@ constexpr OptionRow kOptions[] = {
      }},
     {"--reference", "ID", "print every row's ratio to this one, round by round",
      [](Options &o, std::string_view value) { o.reference = std::string(value); }},
+    {"--peers", "", "also what others clear with, as far as it is installed",
+     [](Options &o, std::string_view) { o.has_peers = true; }},
     {"--repetitions", "N", "exactly so many rounds, instead of as many as fit the time",
      [](Options &o, std::string_view value) {
        o.repetitions = parse_number<int>(value, 1, 100'000, "--repetitions");
@@ -91,6 +93,8 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) { o.json = std::string(value); }},
     {"--output", "FILE", "tune: write the profile there instead of to standard output",
      [](Options &o, std::string_view value) { o.output = std::string(value); }},
+    {"--force", "", "tune: write the profile even of a run that was too noisy for one",
+     [](Options &o, std::string_view) { o.is_forced = true; }},
     {"--help", "", "print this", [](Options &o, std::string_view) { o.wants_help = true; }},
     {"--version", "", "print the version",
      [](Options &o, std::string_view) { o.wants_version = true; }},

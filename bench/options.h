@@ -26,6 +26,8 @@ struct Options {
   std::vector<MemoryState> states;
   std::vector<uint32_t> threads;
   std::optional<std::string> reference;
+  bool has_peers = false;
+  bool is_forced = false;
   std::optional<int> repetitions;
   std::optional<double> seconds;
   std::optional<uint64_t> set_bytes;

@@ -35,6 +35,13 @@ void set_counters(benchmark::State &state, const Sample &sample) {
         field.count != nullptr ? static_cast<double>(sample.*field.count) : sample.*field.ns;
   }
   for (const auto &[name, value] : sample.more) state.counters[name] = value;
+  const auto count_reread = [&](const std::string &set, const Reread &reread) {
+    if (reread.warm_ns <= 0) return;
+    state.counters[set + "_warm_pass_ns"] = reread.warm_ns;
+    state.counters[set + "_pass_ns"] = reread.ns;
+  };
+  count_reread("l2", sample.l2);
+  count_reread("llc", sample.llc);
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
 }
 

@@ -5,21 +5,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "bench/agenda.h"
 #include "bench/atomic_file.h"
+#include "bench/ceiling.h"
 #include "bench/clock.h"
 #include "bench/context.h"
 #include "bench/experiment.h"
 #include "bench/jobs.h"
 #include "bench/json_schema.h"
 #include "bench/measure.h"
+#include "bench/peers.h"
 #include "bench/progress.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
+#include "bench/threads.h"
 #include "bench/walk.h"
 #include "bench/warnings.h"
 
@@ -30,7 +34,9 @@ constexpr const char *kLegend =
     "GB/s: decimal, 10^9 bytes a second; median of the rounds +- half the distance of the "
     "quartiles.\n"
     "* is the kernel that hpz_zero picks. All ratios are medians of ratios within a round.\n"
-    "regret: the policy's rate by that of the best kernel of the table; 1.00 is nothing lost.\n";
+    "L2 after: how many times as long as warm the next pass over half a second-level cache takes.\n"
+    "regret: the policy's rate by that of the best kernel of the table; 1.00 is nothing lost.\n"
+    "limit: the most that any kernel, or two mixed (every other 2 MiB by each), writes.\n";
 
 // Tables of one kind of pages, one per state, in the order of the cells.
 void print_kind(const Arena &arena, const std::vector<CellResult> &results,
@@ -60,6 +66,40 @@ void print_kind(const Arena &arena, const std::vector<CellResult> &results,
   std::fflush(stdout);
 }
 
+bool has_cold(const std::vector<CellResult> &results) {
+  return std::any_of(results.begin(), results.end(), [](const CellResult &result) {
+    return result.cell.state == MemoryState::kCold;
+  });
+}
+
+// Beside cells of the table, whose weights are 1 and more.
+constexpr double kCeilingWeight = 3;
+constexpr uint64_t kCeilingBytes = 256 * kMiB;
+
+// What hpz_zero reaches of the limit, in rounds of their own: the table is of one thread.
+const std::vector<std::string> kJudged = {"hpz_zero", "hpz_zero_stream"};
+
+JobResult measure_ceiling(Rounds &rounds, JobTime &time, const Arena &arena,
+                          const std::vector<int> &cpus) {
+  const uint64_t begin = now_ns();
+  Patience patience = time.next(kCeilingWeight);
+  // Whatever the search has left: it is in vain without.
+  patience.least_rounds = 1;
+  char *const base = arena.base();
+  const uint64_t size = std::min(kCeilingBytes, arena.bytes());
+  std::vector<JobRow> rows = {
+      {kJudged[0], kJudged[0], [=] { return time_alone(size, [=] { hpz_zero(base, size); }); }},
+      {kJudged[1], kJudged[1],
+       [=] { return time_alone(size, [=] { hpz_zero_stream(base, size); }); }},
+  };
+  const auto most = static_cast<uint32_t>(std::max<size_t>(cpus.size(), 1));
+  add_ceiling_rows(rows, {base, size, doubling_counts(most), cpus});
+  JobResult result =
+      measure_jobs(rounds, {arena.kind(), kAnyNode, size, "limit", ""}, rows, patience);
+  time.spent(kCeilingWeight, static_cast<double>(now_ns() - begin) / 1e9);
+  return result;
+}
+
 int run(const Options &options) {
   std::optional<AtomicFile> json;
   if (options.json) json.emplace(*options.json, "--json");
@@ -69,8 +109,12 @@ int run(const Options &options) {
   const std::string reference = options.reference.value_or("");
   if (!reference.empty()) make_rows({reference});  // refuses what does not exist
   if (!ids.empty() && !reference.empty()) ids.push_back(reference);
-  const Rows rows = ids.empty() ? make_rows() : make_rows(ids);
+  Rows rows = ids.empty() ? make_rows() : make_rows(ids);
+  Peers peers;
+  if (options.has_peers) peers = make_peers();
+  std::move(peers.rows.begin(), peers.rows.end(), std::back_inserter(rows));
 
+  const std::vector<int> cpus = usable_cpu_numbers();
   const int cpu = pin_to_one_cpu();
   Rounds rounds;
   Meter meter(rounds);
@@ -91,10 +135,14 @@ int run(const Options &options) {
   std::vector<std::string> got = agenda.left_out;
   std::vector<CellResult> all;
   ContextEntries memory;
+  ContextEntries limit;
   JobTime time(agenda.seconds, agenda.rounds, 0);
   for (const PageAgenda &kind : agenda.kinds) {
     for (const Cell &cell : kind.cells) time.expect(time_weight(cell));
   }
+  // Once, of the first pages that memory is measured on; not where only some rows were asked for.
+  bool has_ceiling = !options.kernels.empty();
+  if (!has_ceiling) time.expect(kCeilingWeight);
   const StolenTime stolen_before = stolen_time();
   {
     Progress progress;
@@ -128,11 +176,23 @@ int run(const Options &options) {
           least = least == 0 ? arena->bytes() : std::min(least, arena->bytes());
         }
       }
+      std::optional<JobResult> ceiling;
+      if (!has_ceiling && has_cold(results)) {
+        progress.show("looking for the limit on " + title);
+        ceiling = measure_ceiling(rounds, time, *arena, cpus);
+        has_ceiling = true;
+      }
       progress.show("");
       if (!std::exchange(has_heading, true)) {
         std::printf("%s\n%s\n", render_context(context).c_str(), kLegend);
       }
       print_kind(*arena, results, reference);
+      if (ceiling) {
+        std::printf("%s of %s, touched before\n%s\n", format_size(ceiling->cell.size).c_str(),
+                    title.c_str(), render_ceiling(*ceiling, kJudged).c_str());
+        const ContextEntries entries = describe_ceiling(*ceiling, kJudged, "");
+        limit.insert(limit.end(), entries.begin(), entries.end());
+      }
       std::move(results.begin(), results.end(), std::back_inserter(all));
     }
   }
@@ -141,6 +201,10 @@ int run(const Options &options) {
 
   circumstances.stolen_part = stolen_part_since(stolen_before);
   std::printf("measured for %.1f s, reserving and warming memory apart\n", time.used());
+  got.insert(got.end(), peers.notes.begin(), peers.notes.end());
+  for (const auto &row : rows) {
+    if (!row->trouble().empty()) got.push_back("not measured: " + row->trouble());
+  }
   for (const std::string &line : got) std::printf("note: %s\n", line.c_str());
   const std::vector<std::string> warnings = find_warnings(all, circumstances);
   for (const std::string &line : warnings) std::printf("warning: %s\n", line.c_str());
@@ -148,6 +212,7 @@ int run(const Options &options) {
   if (json) {
     for (const auto &[key, value] : context) rounds.add_context(key, value);
     for (const auto &[key, value] : memory) rounds.add_context(key, value);
+    for (const auto &[key, value] : limit) rounds.add_context(key, value);
     std::string joined;
     for (const std::string &line : warnings) joined += (joined.empty() ? "" : "; ") + line;
     rounds.add_context("warnings", joined);
@@ -164,7 +229,7 @@ const Experiment kRun = {
     "",
     "measures kernels and policies against sizes (the default)",
     0,
-    "--kernel --size --pages --memory --reference --repetitions --seconds --set --json",
+    "--kernel --size --pages --memory --reference --peers --repetitions --seconds --set --json",
     "  pages 4k, thp, 2m and 1g; memory recycled and cold;\n"
     "  sizes 4KiB to 2MiB, on 2m to 32MiB, on 1g to 1GiB\n",
     run,

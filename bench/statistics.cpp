@@ -92,4 +92,15 @@ double paired_ratio(const std::vector<Sample> &a, const std::vector<Sample> &b) 
   return median(std::move(ratios));
 }
 
+double slow_down(const std::vector<Sample> &samples, Reread Sample::*set) {
+  std::vector<double> undisturbed, all;
+  for (const Sample &sample : samples) {
+    const Reread &read = sample.*set;
+    if (read.warm_ns <= 0 || read.ns <= 0) continue;
+    all.push_back(read.ns / read.warm_ns);
+    if (sample.preempted == 0) undisturbed.push_back(all.back());
+  }
+  return median(undisturbed.empty() ? std::move(all) : std::move(undisturbed));
+}
+
 }  // namespace hpz::bench

@@ -11,6 +11,11 @@
 
 namespace hpz::bench {
 
+// A pass over somebody's working set: as warm as it gets, and then. 0: not read.
+struct Reread {
+  double warm_ns = 0, ns = 0;
+};
+
 // One measurement, as raw as it was taken: rates are computed from it, never stored.
 struct Sample {
   uint64_t bytes = 0;      // cleared
@@ -25,6 +30,8 @@ struct Sample {
   uint64_t threads = 0;                        // that worked on it
   uint64_t cpu_ns = 0;                         // of all of them together
   uint64_t local_bytes = 0, remote_bytes = 0;  // both 0: nobody tells
+  // What it cost by-standers: half the second-level and half the last-level cache of theirs.
+  Reread l2, llc;
   // What else the experiment wants in JSON, by these names.
   std::vector<std::pair<std::string, double>> more;
 };
@@ -74,6 +81,10 @@ std::vector<double> levelled_rates(const std::vector<const std::vector<Sample> *
 // Median over rounds of a's rate divided by b's in the same round, so that a machine that slows
 // down for a while slows down both. 0 if there are none.
 double paired_ratio(const std::vector<Sample> &a, const std::vector<Sample> &b);
+
+// How many times as long as warm a by-stander's pass took: median, of samples during which nobody
+// else had the CPU if there are any, for whoever that was swept the caches, too. 0: none was read.
+double slow_down(const std::vector<Sample> &samples, Reread Sample::*set);
 
 }  // namespace hpz::bench
 

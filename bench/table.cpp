@@ -37,15 +37,26 @@ std::vector<std::string> size_heading(const std::vector<const CellResult *> &cel
   return heading;
 }
 
+bool has_bystander(const CellResult &cell) {
+  return std::any_of(cell.rows.begin(), cell.rows.end(),
+                     [](const RowResult &row) { return slow_down(row.samples, &Sample::l2) > 0; });
+}
+
 std::string render_rates(const std::vector<const CellResult *> &cells) {
   TextTable table;
-  table.add_row(size_heading(cells, "GB/s"));
+  std::vector<std::string> heading{"GB/s"};
+  for (const CellResult *cell : cells) {
+    heading.push_back(format_size(cell->cell.size));
+    if (has_bystander(*cell)) heading.emplace_back("L2 after");
+  }
+  table.add_row(std::move(heading));
   for (const RowResult *row : all_rows(cells)) {
     std::vector<std::string> line{row->title};
     for (const CellResult *cell : cells) {
       const RowResult *const here = measured(*cell, row->id);
       if (here == nullptr) {
         line.emplace_back("-");
+        if (has_bystander(*cell)) line.emplace_back("-");
         continue;
       }
       const Summary summary = summarize(rates(here->samples));
@@ -53,6 +64,9 @@ std::string render_rates(const std::vector<const CellResult *> &cells) {
       const std::string percent = decimals(summary.spread * 100, 0);
       line.push_back((is_pick ? "* " : "") + format_rate(summary.median) +
                      (percent.size() == 1 ? " +- " : " +-") + percent + "%");
+      if (!has_bystander(*cell)) continue;
+      const double times = slow_down(here->samples, &Sample::l2);
+      line.push_back(times > 0 ? format_ratio(times) : "-");
     }
     table.add_row(std::move(line));
   }

@@ -2,7 +2,6 @@
 #include "bench/threads.h"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,12 +16,6 @@
 
 namespace hpz::bench {
 namespace {
-
-uint64_t thread_cpu_ns() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(t.tv_nsec);
-}
 
 // Plain words instead of cpu_set_t, which a kernel with more than 1024 CPUs does not fit.
 constexpr size_t kWordBits = sizeof(unsigned long) * CHAR_BIT;
@@ -64,11 +57,17 @@ std::vector<uint32_t> doubling_counts(uint32_t most) {
 }
 
 void run_on(int cpu) {
-  if (cpu < 0) return;
-  const auto bit = static_cast<size_t>(cpu);
-  std::vector<unsigned long> words(bit / kWordBits + 1);
-  words[bit / kWordBits] = 1UL << (bit % kWordBits);
-  set_affinity(words);
+  if (cpu >= 0) run_on_any({cpu});
+}
+
+void run_on_any(const std::vector<int> &cpus) {
+  std::vector<unsigned long> words;
+  for (const int cpu : cpus) {
+    const auto bit = static_cast<size_t>(cpu);
+    words.resize(std::max(words.size(), bit / kWordBits + 1));
+    words[bit / kWordBits] |= 1UL << (bit % kWordBits);
+  }
+  if (!words.empty()) set_affinity(words);
 }
 
 CpuPair::CpuPair() : before_(affinity()) {

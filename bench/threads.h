@@ -49,6 +49,7 @@ class CpuPair {
 };
 // The calling thread runs there from now on, where that is permitted.
 void run_on(int cpu);
+void run_on_any(const std::vector<int> &cpus);
 
 // Throws Refusal for more than there are usable CPUs.
 void refuse_more_than_cpus(const std::vector<uint32_t> &threads);

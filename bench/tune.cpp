@@ -11,6 +11,8 @@
 
 #include "bench/atomic_file.h"
 #include "bench/bands.h"
+#include "bench/best_memory.h"
+#include "bench/bystander_rounds.h"
 #include "bench/clock.h"
 #include "bench/context.h"
 #include "bench/experiment.h"
@@ -20,6 +22,7 @@
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
+#include "bench/threads.h"
 #include "bench/walk.h"
 #include "bench/warnings.h"
 
@@ -44,37 +47,6 @@ std::vector<uint64_t> powers_of_two(uint64_t largest) {
   return sizes;
 }
 
-uint64_t capacity_of(PageKind kind) {
-  const uint64_t pool = is_pool_kind(kind) ? page_pool(kind).free * page_bytes(kind) : 0;
-  return memory_limit().bytes + pool;
-}
-
-// The best kind of pages that can be had, or the one asked for.
-std::unique_ptr<Arena> obtain_memory(const Options &options, const Progress &progress) {
-  std::vector<PageKind> kinds = options.pages;
-  if (kinds.empty()) kinds = {PageKind::k2m, PageKind::kThp, PageKind::k4k};
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    ArenaRequest request;
-    request.kind = kinds[i];
-    request.is_asked_for = !options.pages.empty();
-    const uint64_t capacity = capacity_of(kinds[i]);
-    request.set_bytes = options.set_bytes.value_or(std::min(kDefaultSetBytes, capacity));
-    if (options.set_bytes) request.least_bytes = request.set_bytes;
-    try {
-      if (request.set_bytes > capacity || capacity < page_bytes(kinds[i])) {
-        throw Refusal("a set of " + format_size(std::max(request.set_bytes, page_bytes(kinds[i]))) +
-                      " does not fit the " + format_size_rounded(capacity) +
-                      " that are free: use a smaller --set or smaller --pages");
-      }
-      return std::make_unique<Arena>(
-          request, [&](uint64_t done) { progress.show("warming " + format_size_rounded(done)); });
-    } catch (const Refusal &) {
-      if (i + 1 == kinds.size()) throw;
-    }
-  }
-  throw Refusal("no memory to measure on: free some");
-}
-
 Rows kernel_rows() {
   Rows kernels;
   for (auto &row : make_rows()) {
@@ -93,6 +65,7 @@ SizeRates rates_of(const CellResult &result, const hpz_plan_info &usual) {
     errors.push_back(relative_error(rates(kernel.row->samples)));
   }
   at.noise = median(std::move(errors));
+  for (const RowResult &row : result.rows) at.rounds = std::max(at.rounds, row.samples.size());
   return at;
 }
 
@@ -104,6 +77,39 @@ std::string today() {
     std::strftime(text, sizeof text, "%Y-%m-%d", &calendar);
   }
   return text;
+}
+
+// The time that by-standers get of all.
+constexpr double kBystanderPart = 0.25;
+// Kernels whose cost is of interest: within this of the best at any size; twice what may decide.
+constexpr double kNearTheBest = 0.90;
+// Sizes at which that counts: less is no streaming.
+constexpr uint64_t kSmallestStream = 64 * kKiB;
+
+std::vector<Row *> near_the_best(const Rows &rows, const std::vector<SizeRates> &cold) {
+  std::vector<Row *> near;
+  for (const auto &row : rows) {
+    const bool is_near = std::any_of(cold.begin(), cold.end(), [&](const SizeRates &at) {
+      double best = 0;
+      for (const auto &[kernel, rate] : at.rates) best = std::max(best, rate);
+      const auto own = at.rates.find(row->id());
+      return at.size >= kSmallestStream && own != at.rates.end() &&
+             own->second >= best * kNearTheBest;
+    });
+    if (is_near) near.push_back(row.get());
+  }
+  return near;
+}
+
+// Empty where there was no time for rounds enough.
+KernelCosts costs_of(const std::vector<BystanderRow> &rows) {
+  KernelCosts costs;
+  for (const BystanderRow &row : rows) {
+    if (row.id == kBystanderControl) continue;
+    if (row.same.size() < kRoundsToTrust) return {};
+    costs[row.id] = row.cost().together();
+  }
+  return costs;
 }
 
 // Rates of the kernels that got a band, per size: what the decision was made of.
@@ -144,19 +150,23 @@ int run(const Options &options) {
   // The profile goes to standard output if nowhere else: then all else goes to standard error.
   std::FILE *const out = output ? stdout : stderr;
 
+  const std::vector<int> cpus = usable_cpu_numbers();
   const int cpu = pin_to_one_cpu();
   Rounds rounds;
   Meter meter(rounds);
   const Rows rows = kernel_rows();
   Progress progress;
   progress.show("reserving memory");
-  const std::unique_ptr<Arena> arena = obtain_memory(options, progress);
+  const std::unique_ptr<Arena> arena = obtain_best_memory(
+      options.pages, {options.set_bytes.value_or(kDefaultSetBytes), options.set_bytes.has_value()},
+      progress);
   std::fprintf(out, "tuning for %s on %s\n\n", plan_of(HPZ_POLICY_AUTO).cpu,
                arena->summary().c_str());
 
   const uint64_t largest = std::min(kLargest, arena->bytes());
   const std::vector<uint64_t> sizes = powers_of_two(largest);
-  const double seconds = options.seconds.value_or(kDefaultSeconds);
+  const double all_seconds = options.seconds.value_or(kDefaultSeconds);
+  const double seconds = all_seconds * (1 - kBystanderPart);
   const int repetitions = options.repetitions.value_or(0);
   const uint64_t begin = now_ns();
   std::vector<CellResult> results;
@@ -180,25 +190,44 @@ int run(const Options &options) {
           .push_back(rates_of(results.back(), is_cold ? usual_stream : usual_cached));
     }
   }
+  const uint64_t cleared = largest_that_fits(largest);
+  const BystanderSizes sets =
+      bystander_sizes(meter.caches(), cleared, memory_limit().bytes / 2, std::nullopt);
+  const Neighbour neighbour = find_neighbour(cpu, cpus);
+  Bystanders bystanders(sets, neighbour.cpu);
+  JobTime bystander_time(repetitions > 0 ? 0 : all_seconds * kBystanderPart, repetitions, 1);
+  const BystanderResults others = measure_bystanders(
+      rounds, bystander_time, *arena, cleared, near_the_best(rows, cold), bystanders, progress);
+  const KernelCosts costs = costs_of(others.rows);
   progress.show("");
 
   Profile profile;
   profile.cpu = plan_of(HPZ_POLICY_AUTO).cpu;
-  PolicyBands bands = build_bands(recycled, cold);
+  PolicyBands bands = build_bands(recycled, spare_bystanders(cold, costs));
   profile.cached = std::move(bands.cached);
   profile.stream = std::move(bands.stream);
   profile.probe = build_probe_range(recycled, cold, profile.cached, profile.stream);
   profile.comments = {
       "written by hpzero-bench tune of libhpzero " + std::string(hpz_version()) + ", " + today(),
       "on " + arena->summary(),
-      "cached: recycled ranges; stream: cold ranges; hpz_zero asks the cache inside the probe "
-      "range",
+      "cached: recycled ranges; stream: cold ranges, within 5 % of the best rate the kernel that "
+      "costs by-standers least",
+      "hpz_zero asks the cache inside the probe range",
   };
 
   std::fprintf(out, "cached: recycled ranges, GB/s\n%s\n",
                decision_table(recycled, profile.cached).c_str());
   std::fprintf(out, "stream: cold ranges, GB/s\n%s\n",
                decision_table(cold, profile.stream).c_str());
+
+  std::fprintf(out,
+               "by-standers: times as long as warm, after and during %s; working sets %s and %s; "
+               "other thread: %s\n%s%s\n",
+               format_size(cleared).c_str(), format_size_rounded(sets.l2_bytes).c_str(),
+               format_size_rounded(sets.llc_bytes).c_str(),
+               neighbour.cpu < 0 ? "none" : neighbour.title.c_str(),
+               render_bystanders(others.rows).c_str(),
+               costs.empty() ? "no time for 3 rounds: nothing of it was used\n" : "");
 
   Circumstances circumstances;
   circumstances.caches = meter.caches();
@@ -213,10 +242,18 @@ int run(const Options &options) {
       std::fprintf(out, "warning: %s\n", line.c_str());
     }
   }
+  for (const std::string &line : bystander_warnings(others.rows, kBystanderControl, sets)) {
+    std::fprintf(out, "warning: %s\n", line.c_str());
+  }
 
   if (json) {
     for (const auto &[key, value] : describe_machine(cpu)) rounds.add_context(key, value);
     json->commit(rounds.json(options.command));
+  }
+  const std::string noise = find_too_noisy(recycled, cold);
+  if (!noise.empty() && !options.is_forced) {
+    throw Refusal("no profile is written, for this run was too noisy: " + noise +
+                  "; stop other programs, give it a larger --seconds, or use --force");
   }
   const std::string text = format_profile(profile);
   if (output) {
@@ -240,7 +277,7 @@ const Experiment kTune = {
     "",
     "measures bands on this machine and writes a profile",
     0,
-    "--pages --set --seconds --repetitions --output --json",
+    "--pages --set --seconds --repetitions --output --force --json",
     "  pages 2m, else thp, else 4k; all sizes up to 1GiB\n",
     run,
 };

@@ -13,6 +13,7 @@
 
 #include "bench/pages.h"
 #include "bench/states.h"
+#include "bench/statistics.h"
 
 namespace hpz::bench {
 
@@ -40,14 +41,25 @@ class Row {
   RowKind kind() const { return kind_; }
 
   virtual bool suits(const Cell &) const { return true; }
+  // Untimed, before a cell that suits: takes what the row needs beside the ranges. False: cannot be
+  // had, trouble() says why, and the row is left out.
+  virtual bool ready(const Cell &) { return true; }
+  const std::string &trouble() const { return trouble_; }
   // Ranges that one section should have, given what the others have.
   virtual size_t ranges(const Cell &, size_t usual) const { return usual; }
   // Untimed, before each clear.
   virtual void prepare(const std::vector<void *> &, uint64_t) {}
   virtual void clear(const std::vector<void *> &ranges, uint64_t size) = 0;
 
+  // A row that is another process clears ranges of its own, and times them.
+  virtual bool takes_own_samples() const { return false; }
+  virtual Sample take_own(const Cell &) { return {}; }
+
+ protected:
+  void trouble(std::string why) { trouble_ = std::move(why); }
+
  private:
-  std::string id_, title_;
+  std::string id_, title_, trouble_;
   RowKind kind_;
 };
 

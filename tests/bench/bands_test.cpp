@@ -99,6 +99,58 @@ TEST(Bands, NothingMeasuredIsNoBand) {
   EXPECT_TRUE(cached_bands({}).empty());
 }
 
+// --- Noise -------------------------------------------------------------------------------------
+
+SizeRates measured(double noise, size_t rounds) {
+  return {4096, {{"a", 100}}, "a", noise, rounds};
+}
+
+TEST(TooNoisy, IsARunWhoseNoiseDecides) {
+  EXPECT_EQ(find_too_noisy({measured(0.01, 3)}, {measured(0.02, 9), measured(0.5, 3)}), "");
+  EXPECT_THAT(find_too_noisy({measured(0.08, 3)}, {measured(0.08, 9), measured(0.01, 3)}),
+              testing::HasSubstr("uncertain by 8 %"));
+}
+
+TEST(TooNoisy, IsARunOfTooFewRounds) {
+  EXPECT_THAT(find_too_noisy({measured(0, 1)}, {measured(0, 2), measured(0, 3)}),
+              testing::HasSubstr("at 2 of 3 sizes"));
+  // The largest take long.
+  EXPECT_EQ(find_too_noisy({measured(0, 1)}, {measured(0, 3), measured(0, 3), measured(0, 3)}), "");
+  EXPECT_EQ(find_too_noisy({}, {}), "");
+}
+
+// --- What it costs others ----------------------------------------------------------------------
+
+std::vector<Band> stream_bands(const std::vector<SizeRates> &sizes, const KernelCosts &costs) {
+  return build_bands({}, spare_bystanders(sizes, costs)).stream;
+}
+
+TEST(SparedBystanders, TheCheapestWithinFivePercentIsChosen) {
+  const std::vector<SizeRates> sizes = {
+      {kGiB, {{"dear", 100}, {"cheap", 96}, {"slow", 50}}, "dear"}};
+  EXPECT_THAT(stream_bands(sizes, {}), ElementsAre(Band{kNoLimit, "dear"}));
+  EXPECT_THAT(stream_bands(sizes, {{"dear", 2.0}, {"cheap", 1.2}, {"slow", 1.0}}),
+              ElementsAre(Band{kNoLimit, "cheap"}));
+}
+
+TEST(SparedBystanders, NobodyWhoIsSlowerIsChosenForBeingCheap) {
+  const std::vector<SizeRates> sizes = {{kGiB, {{"dear", 100}, {"cheap", 94}}, "dear"}};
+  EXPECT_THAT(stream_bands(sizes, {{"dear", 2.0}, {"cheap", 1.0}}),
+              ElementsAre(Band{kNoLimit, "dear"}));
+}
+
+TEST(SparedBystanders, CostsThatAreNearlyEqualDecideNothing) {
+  const std::vector<SizeRates> sizes = {{kGiB, {{"a", 100}, {"b", 99}}, "a"}};
+  EXPECT_THAT(stream_bands(sizes, {{"a", 1.09}, {"b", 1.0}}), ElementsAre(Band{kNoLimit, "a"}));
+  EXPECT_THAT(stream_bands(sizes, {{"a", 1.11}, {"b", 1.0}}), ElementsAre(Band{kNoLimit, "b"}));
+}
+
+TEST(SparedBystanders, AKernelOfUnknownCostStays) {
+  const std::vector<SizeRates> sizes = {{kGiB, {{"a", 100}, {"b", 99}}, "a"}};
+  EXPECT_THAT(stream_bands(sizes, {{"b", 1.0}}), ElementsAre(Band{kNoLimit, "a"}));
+  EXPECT_THAT(stream_bands(sizes, {{"a", 0}, {"b", 1.0}}), ElementsAre(Band{kNoLimit, "a"}));
+}
+
 class ProbeRangeTest : public ::testing::Test {
  protected:
   // near: through the cache; far: past it. Cached ranges are cleared near at 50 and far at 5 GB/s

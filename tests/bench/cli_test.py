@@ -72,7 +72,8 @@ class Words(Folder):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
         for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "mapping",
-                     "twice", "metadata", "pool", "--json", "--reference", "--threads"):
+                     "twice", "metadata", "pool", "bystander", "--peers", "--json",
+                     "--reference", "--threads"):
             self.assertIn(word, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         done = bench("--version")
@@ -169,6 +170,13 @@ class Refusals(Folder):
                      says="use --set 4MiB or more")
         self.refused("mapping", "--size", "2MiB", "--set", "1000GiB", "--pages", "4k",
                      says="use a smaller --set")
+        self.refused("bystander", "--size", "1GiB,2GiB", says="write --size 2GiB")
+        self.refused("bystander", "--size", "1000GiB", "--pages", "4k", says="use a smaller --size")
+        self.refused("bystander", "--set", "1000GiB", "--size", "4MiB", "--pages", "4k",
+                     says="use a smaller --set")
+        self.refused("bystander", "--kernel", "nosuch", says="hpzero-bench list")
+        self.refused("bystander", "--threads", "1", says="leave it out")
+        self.refused("parallel", "--peers", says="leave it out")
         self.refused("metadata", "--size", "1MiB", says="multiples of 1GiB")
         self.refused("metadata", "--size", "1GiB,2GiB", says="write --size 2GiB")
         self.refused("metadata", "--pages", "4k", says="leave it out")
@@ -257,6 +265,8 @@ class Json(Folder):
     def check_arithmetic(self):
         for run in self.json["benchmarks"]:
             name = run["name"]
+            if "/limit/" in name:
+                continue
             self.assertEqual(run["time_unit"], "ns")
             self.assertEqual(run["iterations"], 1)
             self.assertGreater(run["ns"], 0, name)
@@ -359,6 +369,137 @@ class Runs(Folder):
         with open(target, encoding="utf-8") as file:
             json.load(file)
         self.assertEqual(self.files(), ["x.json"])
+
+
+class Bystander(Folder):
+    """What clearing costs others, what others clear with, and the most there is to reach."""
+
+    def load(self):
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            self.json = json.load(file)
+        self.rows = {}
+        for run in self.json["benchmarks"]:
+            self.rows.setdefault(run["name"], []).append(run)
+        for line in re.findall(r"(?m)^(?:warning|note): (.*)", self.done.stdout):
+            self.assertRegex(line, r".+: .+")
+
+    def slow_down(self, name, level):
+        runs = self.rows[name]
+        undisturbed = [run for run in runs if run["preempted"] == 0]
+        return statistics.median(run[f"{level}_pass_ns"] / run[f"{level}_warm_pass_ns"]
+                                 for run in undisturbed or runs)
+
+    def test_bystander(self):
+        self.done = bench("bystander", "--pages", "4k", "--size", "16MiB", "--set", "4MiB",
+                          "--kernel", "word64,memset", "--repetitions", "2", "--json",
+                          self.path("out.json"))
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.load()
+        self.assertIn("same L2  same LLC", self.done.stdout)
+        self.assertIn("known, Zen 5", self.done.stdout)
+        context = self.json["context"]
+        self.assertEqual(int(context["bystander_llc_bytes"]), 4 << 20)
+        self.assertGreater(int(context["bystander_l2_bytes"]), 0)
+        has_other = context["bystander_neighbour"] != "none"
+        for row in ("word64", "memset", "nothing"):
+            for run in self.rows[f"{row}/16MiB/same_thread/4k"]:
+                self.assertEqual(run["bytes"], 0 if row == "nothing" else 16 << 20)
+            printed = re.search(rf"(?m)^  {row if row != 'nothing' else '.nothing.*?'} +[-\d.]+ +"
+                                r"([\d.]+) +([\d.]+) +(\S+) +(\S+) +[\d.]+$", self.done.stdout)
+            self.assertTrue(printed, self.done.stdout)
+            figures = [("same_thread", "l2"), ("same_thread", "llc")]
+            if has_other:
+                figures += [("other_thread_l2", "l2"), ("other_thread_llc", "llc")]
+            for at, (kind, level) in enumerate(figures):
+                self.assertAlmostEqual(float(printed[at + 1]),
+                                       self.slow_down(f"{row}/16MiB/{kind}/4k", level), delta=0.006)
+            if not has_other:
+                self.assertEqual((printed[3], printed[4]), ("-", "-"))
+
+    def test_one_cpu_has_no_other_thread(self):
+        cpu = min(os.sched_getaffinity(0))
+        self.done = bench("bystander", "--pages", "4k", "--size", "4MiB", "--set", "1MiB",
+                          "--kernel", "memset", "--repetitions", "1", "--json",
+                          self.path("out.json"),
+                          preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.load()
+        self.assertRegex(self.done.stdout, r"(?m)^note: nothing of other threads: ")
+        self.assertEqual(sorted(self.rows), ["memset/4MiB/same_thread/4k",
+                                             "nothing/4MiB/same_thread/4k"])
+
+    def test_a_gibibyte_has_the_column(self):
+        with open("/proc/meminfo", encoding="ascii") as file:
+            available = int(re.search(r"MemAvailable: +(\d+)", file.read())[1])
+        if available < 3 << 20:
+            self.skipTest("less than 3 GiB of memory")
+        self.done = bench("run", "--pages", "thp", "--size", "2MiB,1GiB", "--memory", "cold",
+                          "--set", "1GiB", "--kernel", "memset", "--repetitions", "1", "--json",
+                          self.path("out.json"))
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.load()
+        self.assertRegex(self.done.stdout, r"GB/s +2MiB +1GiB +L2 after\n")
+        times = re.search(r"(?m)^  memset .* ([\d.]+)$", self.done.stdout)[1]
+        self.assertAlmostEqual(float(times), self.slow_down("memset/1GiB/cold/thp", "l2"),
+                               delta=0.006)
+        self.assertNotIn("l2_pass_ns", self.rows["memset/2MiB/cold/thp"][0])
+
+    def test_peers_are_rows_of_the_table(self):
+        self.done = bench("run", *TINY, "--kernel", "memset", "--memory", "cold", "--peers",
+                          "--json", self.path("out.json"))
+        self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+        self.load()
+        notes = "\n".join(re.findall(r"(?m)^note: (.*)", self.done.stdout))
+        for row, title, lacks in (
+                ("std_fill", "std::fill", "never missing"),
+                ("pmem_memset", "libpmem pmem_memset", "libpmem1"),
+                ("memset_no_stosb", "memset, tuned: no REP STOSB", "memset, tuned|tunables"),
+                ("map_populate", r"kernel mmap\+populate", "mmap.populate|MADV_POPULATE_WRITE"),
+                ("punch_populate", r"kernel punch\+populate",
+                 "punch.populate|MADV_POPULATE_WRITE")):
+            if f"{row}/64KiB/cold/4k" not in self.rows:
+                self.assertRegex(notes, lacks, row)
+                continue
+            self.assertRegex(self.done.stdout, rf"(?m)^  {title} +[\d.]+ \+-")
+            for size in (4, 64):
+                runs = self.rows[f"{row}/{size}KiB/cold/4k"]
+                self.assertEqual(len(runs), 3)
+                for run in runs:
+                    self.assertEqual(run["bytes"], run["ranges"] * size * 1024)
+        done = bench("run", *TINY, "--kernel", "memset", "--memory", "cold")
+        self.assertNotIn("std::fill", done.stdout)
+
+    def test_the_limit_and_what_is_reached_of_it(self):
+        for command, tail, more in (
+                ("run", "16MiB/limit/4k", ("--set", "16MiB", "--memory", "cold")),
+                ("parallel", "16MiB/touched/4k", ())):
+            self.done = bench(command, "--pages", "4k", "--size",
+                              "4KiB" if command == "run" else "16MiB", *more, "--repetitions", "2",
+                              "--json", self.path("out.json"))
+            self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
+            self.load()
+            suffix = "" if command == "run" else "_16MiB_4k"
+            context = self.json["context"]
+            rates = {name: statistics.median(run["bytes"] / run["ns"] for run in runs)
+                     for name, runs in self.rows.items() if name.endswith(tail)}
+            single = [name for name in rates
+                      if all(run.get("threads_worked", 1) == 1 for run in self.rows[name])]
+            for key, names in (("limit_one_thread", single), ("limit", list(rates))):
+                if key + suffix not in context:
+                    self.assertEqual(len(single), len(rates))
+                    continue
+                best = max(names, key=rates.get)
+                self.assertEqual(context[key + suffix], best.split("/")[0])
+                self.assertAlmostEqual(float(context[f"{key}{suffix}_gb_per_s"]), rates[best],
+                                       delta=0.001)
+                reached = float(context[f"{key}{suffix}_reached_by_hpz_zero"])
+                by_round = [{run["repetition_index"]: run["bytes"] / run["ns"]
+                             for run in self.rows[name]} for name in (f"hpz_zero/{tail}", best)]
+                self.assertAlmostEqual(
+                    reached, statistics.median(by_round[0][at] / by_round[1][at] for at in (0, 1)),
+                    delta=0.0002)
+            self.assertRegex(self.done.stdout, r"(?m)^limit, 1 thread: [\d.]+ GB/s \(.*\); of it: "
+                                               r".*hpz_zero [\d.]+")
 
 
 class Jobs(Folder):
@@ -800,7 +941,7 @@ class Tune(Folder):
     def test_profile_is_what_the_library_reads(self):
         profile = self.path("profile")
         done = bench("tune", "--pages", "4k", "--set", "64MiB", "--seconds", "1", "--repetitions",
-                     "1", "--output", profile)
+                     "1", "--force", "--output", profile)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(f"HPZ_PROFILE={profile}", done.stdout)
         self.assertEqual(self.files(), ["profile"])
@@ -823,10 +964,20 @@ class Tune(Folder):
 
     def test_profile_alone_goes_to_standard_output(self):
         done = bench("tune", "--pages", "4k", "--set", "4MiB", "--seconds", "1", "--repetitions",
-                     "1")
+                     "1", "--force")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"\Ahpzero-profile 1\n(#.*\n)*cpu \S+\n"
                                       r"(cached \S+ \w+\n)+(stream \S+ \w+\n)+probe \d+ \d+\n\Z")
+
+
+    def test_a_noisy_run_writes_no_profile(self):
+        # Of one round nobody knows how noisy it was.
+        done = bench("tune", "--pages", "4k", "--set", "4MiB", "--seconds", "1", "--repetitions",
+                     "1", "--output", self.path("profile"))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, r"\Ahpzero-bench: no profile is written, .*less than 3 "
+                                      r"rounds; .* --force\n\Z")
+        self.assertEqual(self.files(), [])
 
 
 class SmallMachine(Folder):

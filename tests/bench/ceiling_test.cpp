@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The limit: which writers are tried, which row it is, what others reach of it.
+#include "bench/ceiling.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bench/sizes.h"
+
+namespace hpz::bench {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+const std::vector<WriterRate> kSingles = {
+    {{"nt", "", 1}, 20, true},   {{"nt", "", 2}, 38, true}, {{"st", "", 1}, 10, false},
+    {{"st", "", 2}, 18, false},  {{"nu", "", 1}, 19, true}, {{"nu", "", 2}, 39, true},
+    {{"nv", "", 1}, 18.5, true}, {{"nv", "", 2}, 30, true},
+};
+
+TEST(Ceiling, MixesAreOfTheFastestAndOfBothSorts) {
+  EXPECT_THAT(
+      mixes_of(kSingles),
+      UnorderedElementsAre(Writer{"nu", "nt", 1}, Writer{"nu", "nt", 2}, Writer{"nu", "nv", 1},
+                           Writer{"nu", "nv", 2}, Writer{"nu", "st", 1}, Writer{"nu", "st", 2}));
+  EXPECT_THAT(mixes_of({}), IsEmpty());
+  EXPECT_THAT(mixes_of({{{"memset", "", 1}, 5, false}}), IsEmpty());
+  // Not the same pair the other way round.
+  EXPECT_THAT(mixes_of({{{"st", "", 1}, 9, false}, {{"nt", "", 1}, 8, true}}),
+              ElementsAre(Writer{"st", "nt", 1}));
+}
+
+TEST(Ceiling, ContendersAreFewAndHaveTheFastestAlone) {
+  const std::vector<WriterRate> mixes = {
+      {{"nu", "nt", 1}, 20}, {{"nu", "nt", 2}, 40}, {{"nu", "st", 2}, 25}};
+  EXPECT_THAT(contenders(kSingles, mixes),
+              ElementsAre(Writer{"nt", "", 1}, Writer{"nu", "", 2}, Writer{"nt", "", 2},
+                          Writer{"nv", "", 2}, Writer{"nu", "nt", 2}, Writer{"nu", "st", 2}));
+  EXPECT_THAT(contenders({}, {}), IsEmpty());
+}
+
+TEST(Ceiling, WritersHaveNames) {
+  EXPECT_EQ((Writer{"nt", "", 2}.id()), "limit_nt_t2");
+  EXPECT_EQ((Writer{"nt", "st", 1}.id()), "limit_nt+st_t1");
+  EXPECT_EQ((Writer{"nt", "st", 1}.title()), "nt and st mixed, 1 plain");
+}
+
+Sample sample(double ns, uint64_t threads) {
+  Sample s;
+  s.bytes = kGiB;
+  s.ns = ns;
+  s.threads = threads;
+  return s;
+}
+
+JobResult result() {
+  JobResult result;
+  result.rows = {{"hpz_zero", "hpz_zero", {sample(1e8, 1), sample(1.1e8, 1)}},
+                 {"team_t2", "team, 2", {sample(6e7, 2), sample(6e7, 2)}},
+                 {"limit_nt_t1", "nt, 1 plain", {sample(9e7, 1), sample(9.9e7, 1)}},
+                 {"limit_nt_t2", "nt, 2 plain", {sample(5e7, 2), sample(5e7, 2)}},
+                 {"limit_st_t2", "st, 2 plain", {}}};
+  return result;
+}
+
+TEST(Ceiling, IsTheFastestRowAndSaysWhatOthersReach) {
+  const JobResult measured = result();
+  EXPECT_EQ(find_ceiling(measured, 1)->id, "limit_nt_t1");
+  EXPECT_EQ(find_ceiling(measured, 2)->id, "limit_nt_t2");
+  EXPECT_EQ(find_ceiling({}, 2), nullptr);
+  const std::string text = render_ceiling(measured, {"hpz_zero", "team_t2", "nobody"});
+  EXPECT_THAT(text, HasSubstr("limit, 1 thread: 11.4 GB/s (nt, 1 plain); of it: hpz_zero 0.90\n"));
+  EXPECT_THAT(text, HasSubstr("limit, up to 2 threads: 21.5 GB/s (nt, 2 plain); of it: hpz_zero "
+                              "0.48, team, 2 0.83\n"));
+  EXPECT_THAT(render_ceiling({}, {"hpz_zero"}), IsEmpty());
+}
+
+TEST(Ceiling, IsInTheContextOfJson) {
+  const ContextEntries entries = describe_ceiling(result(), {"hpz_zero", "team_t2"}, "_2m");
+  EXPECT_THAT(entries,
+              ElementsAre(Pair("limit_one_thread_2m", "limit_nt_t1"),
+                          Pair("limit_one_thread_2m_gb_per_s", HasSubstr("11.")),
+                          Pair("limit_one_thread_2m_reached_by_hpz_zero", "0.9000"),
+                          Pair("limit_2m", "limit_nt_t2"), Pair("limit_2m_gb_per_s", "21.475"),
+                          Pair("limit_2m_reached_by_hpz_zero", HasSubstr("0.4")),
+                          Pair("limit_2m_reached_by_team_t2", "0.8333")));
+}
+
+TEST(Ceiling, RowsClearAllOfTheirMemory) {
+  constexpr uint64_t kBytes = 5 * kMiB + 4096;
+  std::vector<char> memory(kBytes);
+  const CeilingPlace place = {memory.data(), kBytes, {1, 2}, {}};
+  std::vector<JobRow> rows = {{"memset_t1", "memset, 1 plain", nullptr}};
+  add_ceiling_rows(rows, place);
+  ASSERT_GT(rows.size(), 1u);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i].id);
+    EXPECT_THAT(rows[i].id, HasSubstr(kCeilingPrefix));
+    EXPECT_THAT(rows[i].id, Not("limit_memset_t1"));
+    std::memset(memory.data(), 0xA5, kBytes);
+    const Sample taken = rows[i].take();
+    EXPECT_EQ(taken.bytes, kBytes);
+    EXPECT_TRUE(std::all_of(memory.begin(), memory.end(), [](char c) { return c == 0; }));
+  }
+}
+
+}  // namespace
+}  // namespace hpz::bench
