@@ -70,6 +70,12 @@ int make_file(const Source &source, uint64_t bytes, int &out) noexcept {
   return 0;
 }
 
+// A kernel that is short of memory of its own (madvise), or of what may be locked (mmap, of a
+// program that locks all it has), says to try again.
+int shortage(int error) noexcept {
+  return error == -EAGAIN ? -ENOMEM : error;
+}
+
 // --- Mappings ------------------------------------------------------------------------------------
 
 void *map_at(const Source &source, void *at, uint64_t bytes, int fd) noexcept {
@@ -165,9 +171,9 @@ int map_memory(const Source &source, uint64_t bytes, MappedMemory &out) noexcept
   if (error != 0) return error;
   void *const memory = map_aligned(source, bytes, fd);
   if (memory == MAP_FAILED) {
-    error = -errno;
+    error = shortage(-errno);
   } else if (madvise(memory, bytes, MADV_DONTFORK) != 0) {
-    error = -errno;
+    error = shortage(-errno);
     munmap(memory, bytes);
   } else if (source.backing == HPZ_BACKING_THP) {
     (void)madvise(memory, bytes, MADV_HUGEPAGE);  // a kernel without them says EINVAL
@@ -206,7 +212,7 @@ int populate_memory(const Source &source, const hpz_range *ranges, size_t count,
   hpz_space_destroy(space);
   report_flags = report.flags;
   // Files of our own are as long as their mappings: what populate cannot know, it is a shortage.
-  return error == -EFAULT && source.backing != HPZ_BACKING_RANGE ? -ENOMEM : error;
+  return error == -EFAULT && source.backing != HPZ_BACKING_RANGE ? -ENOMEM : shortage(error);
 }
 
 uint64_t obtained_page_bytes(const Source &source, const char *base, uint64_t bytes) noexcept {

@@ -11,6 +11,11 @@
 #include "lib/team/clock.h"
 
 namespace hpz {
+namespace {
+
+constexpr int kPoisoned = 1;  // no errno value: the kernel may have any of these for us
+
+}  // namespace
 
 struct Pool::Search {
   uint32_t flags = 0;
@@ -83,8 +88,8 @@ Page *Pool::find_page(const Search &search, bool may_renew, Taken &taken) noexce
   return nullptr;
 }
 
-// The page is reserved. 0: it is taken, and reads zero; -EAGAIN: it was poisoned meanwhile;
-// -ETIMEDOUT; or why it cannot be renewed.
+// The page is reserved. 0: it is taken, and reads zero; kPoisoned: it was, meanwhile; -ETIMEDOUT;
+// or why it cannot be renewed.
 int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
   PoolNode &node = *taken.node;
   Page &page = *taken.page;
@@ -108,7 +113,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
           node.latency[taken.outcome].add(monotonic_ns() - taken.since_ns);
           break;
         case NodePages::Settled::kLost:
-          error = -EAGAIN;
+          error = kPoisoned;
           break;
         case NodePages::Settled::kUnfinished:
           is_over = error != 0;
@@ -121,7 +126,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
           turn = page.turn.load(std::memory_order_relaxed);
           break;
       }
-      if (is_over && error != 0 && error != -EAGAIN) node.pages.give_up(page);
+      if (is_over && error < 0) node.pages.give_up(page);
       node.events.look(node.pages.counts());
     });
     if (is_over) break;
@@ -155,7 +160,7 @@ int Pool::take_one(const Search &search, Taken &taken) noexcept {
     if (find_page(search, may_renew, taken) != nullptr) {
       error = taken.outcome == HPZ_TAKE_HIT ? 0 : clear_for_taker(search, taken);
       if (error == 0 || error == -ETIMEDOUT) break;
-      if (error != -EAGAIN) {
+      if (error != kPoisoned) {
         may_renew = false;
         refused = error;
       }
