@@ -20,7 +20,10 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
   const int error = node.locked([&] {
     // Of another node now, or of another taking: its number has been used again.
     if (page->node.load(std::memory_order_relaxed) != node.index) return -ESTALE;
-    if (page->generation != generation) return page->generation > generation ? -ESTALE : -EINVAL;
+    if (page->generation != generation) {
+      const auto since = static_cast<int32_t>(page->generation - generation);
+      return since > 0 ? -ESTALE : -EINVAL;  // of the past, or of none
+    }
     if (page->state != PoolPageState::kTaken) return -ESTALE;
     if (page->base != given.base) return -EINVAL;
     if (is_dropped) {

@@ -70,7 +70,7 @@ Page *NodePages::pop_spare() noexcept {
   if (page == nullptr) return nullptr;
   leave_state(*page);
   enter_state(*page, PoolPageState::kAbsent);
-  ++page->generation;
+  page->end_tickets();
   return page;
 }
 
@@ -78,7 +78,7 @@ void NodePages::take(Page &page, bool is_zero) noexcept {
   leave_state(page);
   page.is_reserved = false;
   page.was_zero = is_zero;
-  ++page.generation;
+  page.end_tickets();
   enter_state(page, PoolPageState::kTaken);
 }
 

@@ -51,7 +51,7 @@ struct alignas(64) Page {
   char *base = nullptr;
   Region *region = nullptr;
   uint32_t id = 0;  // in the table of pages
-  uint32_t generation = 0;
+  uint32_t generation = 0;  // of its tickets; 0: it has had none
   std::atomic<uint32_t> node{0};  // index; changes only while the page is absent
   PoolPageState state = PoolPageState::kAbsent;
   bool is_reserved = false;  // busy: for a taker, who is among the workers
@@ -63,6 +63,11 @@ struct alignas(64) Page {
   int32_t fd = -1;
   Chunks chunks;
   FutexWord turn{0};  // counts what a taker that waits for it has to look at
+
+  // One page alone, taken and given on and on, comes round in some minutes.
+  void end_tickets() noexcept {
+    if (++generation == 0) generation = 1;
+  }
 };
 
 // Intrusive, in both directions; a page is in one list at most.

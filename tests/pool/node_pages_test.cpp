@@ -340,6 +340,18 @@ TEST(NodePages, each_taking_has_its_generation) {
   EXPECT_EQ(seen, (std::vector<uint32_t>{1, 2, 3}));
 }
 
+// 2^32 takes of one page are a matter of minutes; 0 is in no ticket, so nobody could give it back.
+TEST(NodePages, generations_come_round) {
+  OnePage one(Given::kClean);
+  one.page.generation = UINT32_MAX;
+  ASSERT_NE(one.pages.take_clean(), nullptr);
+  EXPECT_EQ(one.page.generation, 1u);
+  one.page.generation = UINT32_MAX;
+  one.pages.give(one.page, true);
+  ASSERT_EQ(one.pages.pop_spare(), &one.page);
+  EXPECT_EQ(one.page.generation, 1u);
+}
+
 // --- Random interleavings ------------------------------------------------------------------------
 
 class Imagined {
