@@ -48,8 +48,10 @@
  * System calls, for sandboxes; a test compares these lists with what is made. Each call may make
  * those of the first line: for locks and who sleeps, for a filler that is in the way, for events,
  * and where the C library has no faster clock. A hit makes none if there is none of that, and a
- * miss clears without any.
+ * miss clears without any: hpz_pool_take makes its own only where it leaves a page that the pool,
+ * which has shrunk meanwhile, does not keep.
  *   every call: clock_gettime futex getcpu getpid sched_setscheduler write
+ *   hpz_pool_take: brk close madvise mincore munmap
  *   hpz_pool_give: brk close madvise mincore munmap
  *   hpz_pool_fill: brk close madvise mincore munmap
  *   hpz_pool_destroy: brk close madvise munmap

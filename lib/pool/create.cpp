@@ -86,18 +86,17 @@ int Pool::choose_source(const hpz_pool_options &options) noexcept {
 }
 
 int Pool::choose_sizes(const hpz_pool_options &options) noexcept {
-  constexpr uint64_t kMost = uint64_t{1} << 47;
   const uint64_t page = source_.page_bytes;
-  if (!is_power_of_two(page) || page < base_page_bytes() || page > kMost) return -EINVAL;
-  if (options.slab_bytes % page != 0 || options.slab_bytes > kMost) return -EINVAL;
+  if (!is_power_of_two(page) || page < base_page_bytes() || page > kMostBytes) return -EINVAL;
+  if (options.slab_bytes % page != 0 || options.slab_bytes > kMostBytes) return -EINVAL;
   unit_bytes_ = source_.is_exported && options.slab_bytes != 0 ? options.slab_bytes : page;
-  region_bytes_ = source_.is_exported || options.slab_bytes == 0 ? kMost : options.slab_bytes;
+  region_bytes_ = source_.is_exported || options.slab_bytes == 0 ? kMostBytes : options.slab_bytes;
   if (source_.is_exported) region_bytes_ = unit_bytes_;
   // As pool.h has it: a page can be left, or joined, so often, and the end of a chunk is near.
   constexpr uint64_t kSmallest = 512 * 1024, kLargest = 16 << 20;
   const uint64_t part = (unit_bytes_ / 64 + 4095) & ~uint64_t{4095};
   chunk_bytes_ = std::min(unit_bytes_, std::clamp(part, kSmallest, kLargest));
-  if (options.pages_per_node > kMost / unit_bytes_ || options.pages_per_node >= UINT32_MAX) {
+  if (options.pages_per_node > kMostBytes / unit_bytes_ || options.pages_per_node >= UINT32_MAX) {
     return -EINVAL;
   }
   if (source_.backing != HPZ_BACKING_RANGE) return 0;

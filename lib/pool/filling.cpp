@@ -52,21 +52,23 @@ int Pool::renew(const Work &work) noexcept {
 void Pool::leave(const Work &work) noexcept {
   PoolNode &node = work.node;
   Page &page = work.page;
-  const bool wakes = node.locked_by(work.is_filler, [&] {
+  bool wakes = false, has_too_many = false;
+  node.locked_by(work.is_filler, [&] {
     if (work.is_filler) {
       node.filler.current = nullptr;
       node.filler.rests.fetch_add(1, std::memory_order_relaxed);
     }
-    const bool is_awaited = node.pages.leave(page);
-    if (is_awaited) page.turn.fetch_add(1, std::memory_order_relaxed);
+    wakes = node.pages.leave(page);
+    if (wakes) page.turn.fetch_add(1, std::memory_order_relaxed);
+    has_too_many = node.has_too_many();
     node.events.look(node.pages.counts());
-    return is_awaited;
   });
   if (wakes) futex_wake(page.turn, 1);
   if (work.is_filler && node.filler.pausers.load(std::memory_order_relaxed) != 0) {
     futex_wake(node.filler.rests, UINT32_MAX);
   }
   tell_waiters();
+  if (has_too_many && !work.is_filler) drop_spares(node);  // what a filler leaves, shrink() drops
 }
 
 int Pool::clear_for_pool(PoolNode &node, Page &page, bool renews) noexcept {
@@ -140,7 +142,9 @@ Page *Pool::find_work(PoolNode &node, uint64_t &until_ns) noexcept {
     until_ns = begin_ns;
     return nullptr;
   }
-  return helps ? node.pages.help() : node.pages.begin(false, true);
+  if (!helps) return node.pages.begin(false, true);
+  // Shrinking waits for fillers that are at a page, not for those who come to one later.
+  return node.has_too_many() ? nullptr : node.pages.help();
 }
 
 // Whoever takes page after page clears the next one soon, and to sleep and be woken would take

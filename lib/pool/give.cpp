@@ -16,7 +16,7 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
   const bool is_cleared = (flags & HPZ_GIVE_CLEAR) != 0;
   MappedMemory dropped;
   FutexWord *word = nullptr;
-  bool has_too_many = false;
+  bool has_too_many = false, is_bad = false;
   const int error = node.locked([&] {
     // Of another node now, or of another taking: its number has been used again.
     if (page->node.load(std::memory_order_relaxed) != node.index) return -ESTALE;
@@ -26,6 +26,7 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
     }
     if (page->state != PoolPageState::kTaken) return -ESTALE;
     if (page->base != given.base) return -EINVAL;
+    is_bad = page->is_bad;
     if (is_dropped) {
       node.pages.begin_given(*page);
       dropped = page->region->memory;
@@ -47,15 +48,15 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
   if (error != 0) return error;
   if (is_dropped) unmap_memory(dropped, unit_bytes_);
   if (is_cleared) {
-    (void)clear_for_pool(node, *page, is_dropped);
+    (void)clear_for_pool(node, *page, is_dropped && !is_bad);
   } else if (is_dropped) {
     leave({node, *page, false, false});
     wake_filler(node);
   } else {
     if (word != nullptr) futex_wake(*word, 1);
     tell_waiters();
+    if (has_too_many) drop_spares(node);
   }
-  if (has_too_many) drop_spares(node);
   return 0;
 }
 

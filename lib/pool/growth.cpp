@@ -199,11 +199,15 @@ void Pool::shrink(PoolNode &node) noexcept {
   for (;;) {
     drop_spares(node);
     uint32_t rests = 0;
-    const bool waits = node.locked([&] {
+    enum { kDone, kAgain, kWaits };
+    const int then = node.locked([&] {
       rests = filler.rests.load(std::memory_order_relaxed);
-      return node.has_too_many() && filler.current != nullptr;
+      if (!node.has_too_many()) return int{kDone};
+      if (filler.current != nullptr) return int{kWaits};
+      return node.pages.has_spare() ? int{kAgain} : int{kDone};  // what it has left meanwhile
     });
-    if (!waits) break;
+    if (then == kDone) break;
+    if (then == kAgain) continue;
     filler.lift();
     futex_wait(filler.rests, rests, 0);
   }
@@ -214,7 +218,7 @@ void Pool::shrink(PoolNode &node) noexcept {
 int Pool::resize_node(PoolNode &node, uint64_t pages) noexcept {
   if (source_.backing == HPZ_BACKING_RANGE) return -EOPNOTSUPP;
   if (most_pages_ != 0 && pages > most_pages_) return -EDQUOT;
-  if (pages >= UINT32_MAX) return -EINVAL;
+  if (pages >= UINT32_MAX || pages > kMostBytes / unit_bytes_) return -EINVAL;
   uint64_t target_before = 0;
   const uint64_t usable = node.locked([&] {
     target_before = node.target;
@@ -224,7 +228,8 @@ int Pool::resize_node(PoolNode &node, uint64_t pages) noexcept {
   int error = 0;
   if (pages > usable) error = grow(node, pages - usable);
   node.locked([&] { node.target = error == 0 ? pages : target_before; });
-  if (error == 0 && pages < usable) shrink(node);
+  // After an error: what came back meanwhile was not too many then.
+  if (error != 0 || pages < usable) shrink(node);
   return error;
 }
 

@@ -32,7 +32,8 @@ class NodePages {
   const Counts &counts() const noexcept { return counts_; }
   uint32_t chunks() const noexcept { return chunks_; }
   bool has_dirty() const noexcept { return counts_.dirty != 0; }
-  // ... that needs no new memory.
+  bool has_spare() const noexcept { return counts_.dirty + counts_.clean != 0; }
+  // A dirty one that needs no new memory.
   bool has_clearable() const noexcept { return dirty_.front() != nullptr; }
 
   void add(Page &page, bool is_zero) noexcept;  // an absent one

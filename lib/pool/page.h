@@ -50,8 +50,8 @@ struct alignas(64) Page {
   Page *next = nullptr, *previous = nullptr;  // in the list of its state
   char *base = nullptr;
   Region *region = nullptr;
-  uint32_t id = 0;  // in the table of pages
-  uint32_t generation = 0;  // of its tickets; 0: it has had none
+  uint32_t id = 0;                // in the table of pages
+  uint32_t generation = 0;        // of its tickets; 0: it has had none
   std::atomic<uint32_t> node{0};  // index; changes only while the page is absent
   PoolPageState state = PoolPageState::kAbsent;
   bool is_reserved = false;  // busy: for a taker, who is among the workers

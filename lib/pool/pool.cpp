@@ -34,19 +34,17 @@ int Pool::fill(int32_t node, size_t pages) noexcept {
   size_t filled = 0;
   const int error = for_nodes(node, [&](PoolNode &each) {
     while (filled < most) {
-      bool renews = false, has_too_many = false;
+      bool renews = false;
       Page *const page = each.locked([&] {
         Page *const dirty = each.pages.begin(false, true);
         if (dirty != nullptr) {
           renews = !dirty->has_memory;
           each.events.look(each.pages.counts());
         }
-        has_too_many = each.has_too_many();
         return dirty;
       });
       if (page == nullptr) return 0;
       const int refused = clear_for_pool(each, *page, renews);
-      if (has_too_many) drop_spares(each);
       if (refused != 0) return refused;
       ++filled;
     }

@@ -164,6 +164,8 @@ class Pool {
   // A filler of the idle class would keep its taker waiting where the CPU is busy: it rests.
   bool may_help() const noexcept { return !wants_idle_; }
 
+  // Of a node's pages: what an address has room for, so that no product of sizes wraps.
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 47;
   // To sleep and be woken takes some 50 us: who waits for less stays awake, who clears for much
   // longer wakes a helper.
   static constexpr uint64_t kAwakeNs = 50'000;

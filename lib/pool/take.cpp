@@ -95,7 +95,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
   Page &page = *taken.page;
   if (taken.lifts) node.filler.lift();
   if (unit_bytes_ >= kWakeToHelpBytes && may_help()) wake_filler(node);
-  bool renews = taken.renews, has_expired = false;
+  bool renews = taken.renews, has_expired = false, has_too_many = false;
   int error = 0;
   for (;;) {
     error = clear_page({node, page, renews, false}, [&](uint64_t) {
@@ -127,6 +127,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
           break;
       }
       if (is_over && error < 0) node.pages.give_up(page);
+      has_too_many = node.has_too_many();
       node.events.look(node.pages.counts());
     });
     if (is_over) break;
@@ -138,7 +139,10 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
   node.clearing.fetch_sub(1, std::memory_order_relaxed);
   node.turns.fetch_add(1, std::memory_order_relaxed);
   wake_filler(node);
-  if (error != 0) tell_waiters();
+  if (error != 0) {
+    tell_waiters();
+    if (has_too_many) drop_spares(node);
+  }
   return error;
 }
 

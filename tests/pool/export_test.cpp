@@ -218,6 +218,18 @@ TEST(PoolExport, nothing_is_leaked) {
   EXPECT_EQ(descriptors(), before);
 }
 
+TEST(PoolExport, a_poisoned_slab_gets_no_new_memory) {
+  const PoolPointer pool = make_pool(slab_options(1));
+  hpz_page slab;
+  ASSERT_EQ(take(pool, slab), 1);
+  const size_t files = descriptors();
+  ASSERT_EQ(hpz_pool_poison(pool.get(), slab.base), 0);
+  ASSERT_EQ(hpz_pool_give(pool.get(), &slab, 1, HPZ_GIVE_CLEAR), 0);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 1}));
+  EXPECT_EQ(stats_of(pool).renewed_bytes, 0u);
+  EXPECT_EQ(descriptors(), files - 1);
+}
+
 // A descriptor table that ends at this number.
 class ShortTable {
  public:

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/pool/pools.h"
@@ -28,11 +29,14 @@ std::atomic<bool> has_failed{false};
 // What mmap and madvise say: the latter for ENOMEM, too, and both of a program that locks its
 // memory.
 int no_memory = ENOMEM;
+// What happens just then, once.
+void (*before_failing)() = nullptr;
 
 bool fails_now() {
   if (calls_left.load() < 0) return false;
   if (calls_left.fetch_sub(1) != 0) return false;
   has_failed = true;
+  if (before_failing != nullptr) std::exchange(before_failing, nullptr)();
   return true;
 }
 
@@ -248,6 +252,25 @@ TEST_P(EveryCall, fails_once) {
   } while (has_failed);
   EXPECT_GT(calls, 40) << "a run in which hardly anything failed says nothing";
   RecordProperty("calls", static_cast<int>(calls));
+}
+
+// What comes back while the pool grows is kept; if growing fails, it is too many after all.
+TEST(PoolFailures, a_page_given_while_growth_fails) {
+  static hpz_pool *growing;
+  static hpz_page pages[3];
+  const hpz_pool_options options = small_options(3, HPZ_POOL_NO_FILLING);
+  const PoolPointer pool = make_pool(options);
+  for (hpz_page &page : pages) ASSERT_EQ(take(pool, page), 1);
+  ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 1), 0);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 3, 0}));
+  growing = pool.get();
+  no_memory = ENOMEM;
+  before_failing = [] { EXPECT_EQ(hpz_pool_give(growing, pages, 1, 0), 0); };
+  calls_left = 0;
+  EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 5), -ENOMEM);
+  calls_left = -1;
+  EXPECT_EQ(before_failing, nullptr) << "nothing has failed";
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 2, 0}));
 }
 
 }  // namespace

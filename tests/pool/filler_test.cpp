@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -305,6 +306,41 @@ TEST_F(Filler, leaves_a_page_to_shrinking) {
     ASSERT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 0})) << "also the one that was busy";
     ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 3), 0);
   }
+}
+
+// A page that is being cleared when the pool shrinks, by somebody who does not take it.
+void leave_after_shrinking(const std::function<void(const PoolPointer &, hpz_page)> &clear,
+                           bool is_taken) {
+  const HeldMemory memory(1);
+  const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1);
+  if (!is_taken) {
+    ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+  }
+  HeldMemory::hold_at(bytes_of(page));
+  std::thread worker([&] { clear(pool, page); });
+  wait_until([] { return HeldMemory::reached() == 1; });
+  EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 0), 0);
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
+  HeldMemory::release();
+  worker.join();
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 0})) << "it has come back";
+}
+TEST_F(Filler, whoever_leaves_a_page_after_shrinking_gives_it_back) {
+  leave_after_shrinking(
+      [](const PoolPointer &pool, hpz_page page) {
+        EXPECT_EQ(take(pool, page, 0, 1), -ETIMEDOUT) << "after one chunk";
+      },
+      false);
+  leave_after_shrinking([](const PoolPointer &pool,
+                           const hpz_page &) { EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 1), 1); },
+                        false);
+  leave_after_shrinking(
+      [](const PoolPointer &pool, const hpz_page &page) {
+        EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, HPZ_GIVE_CLEAR), 0);
+      },
+      true);
 }
 
 TEST_F(Filler, poison_of_the_page_in_work) {

@@ -55,13 +55,16 @@ class HeldMemory {
 
   // Two chunks at most, numbered as they were held.
   void hold(size_t page, size_t chunk) const {
-    unsigned char *const at = begin_ + page * kPoolPageBytes + chunk * kPoolChunkBytes;
+    hold_at(begin_ + page * kPoolPageBytes + chunk * kPoolChunkBytes);
+  }
+  // A chunk of a pool's own memory.
+  static void hold_at(unsigned char *at) {
     (held_[0] == 0 ? held_[0] : held_[1]) = reinterpret_cast<uintptr_t>(at);
     EXPECT_EQ(mprotect(at, kPoolChunkBytes, PROT_NONE), 0);
   }
   // Threads that have been held.
   static int reached() { return reached_; }
-  void release(size_t which = 0) const {
+  static void release(size_t which = 0) {
     auto *const at = reinterpret_cast<void *>(held_[which].load());
     EXPECT_EQ(mprotect(at, kPoolChunkBytes, PROT_READ | PROT_WRITE), 0);
     held_[which] = 0;

@@ -456,6 +456,20 @@ TEST(Pool, growth_that_fails_changes_nothing) {
   EXPECT_EQ(counts_of(pool), (Counts{0, 2, 0, 0, 0})) << "none is too many";
 }
 
+// ... or more than a number of bytes can say: products of sizes wrap.
+TEST(Pool, growth_beyond_all_numbers) {
+  for (const uint64_t slab : {uint64_t{1} << 40, uint64_t{3} << 45}) {
+    hpz_pool_options options = HPZ_POOL_OPTIONS_INIT;
+    options.page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    options.slab_bytes = slab;
+    options.flags = HPZ_POOL_PLAIN | HPZ_POOL_EXPORT | HPZ_POOL_EMPTY | HPZ_POOL_NO_FILLING;
+    const PoolPointer pool = make_pool(options);
+    EXPECT_EQ(hpz_pool_resize(pool.get(), -1, (size_t{1} << 24) + 1), -EINVAL);
+    EXPECT_EQ(hpz_pool_resize(pool.get(), -1, 174'763), -EINVAL);  // 3 * that is 1 modulo 2^19
+    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 0}));
+  }
+}
+
 // --- Poison --------------------------------------------------------------------------------------
 
 TEST(Pool, poisoned_pages_are_neither_written_nor_handed_out) {

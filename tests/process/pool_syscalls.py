@@ -40,6 +40,7 @@ GIVEN_BACK = {"brk", "close", "madvise", "mincore", "munmap"}  # after shrinking
 EXCUSED = {
     "every call": {"clock_gettime", "getcpu",  # the vDSO's
                    "getpid"},  # a kernel before 4.14, an emulator
+    "hpz_pool_take": GIVEN_BACK,
     "hpz_pool_give": {"brk"},
     "hpz_pool_fill": GIVEN_BACK,
     "hpz_pool_destroy": MALLOC,
