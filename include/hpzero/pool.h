@@ -58,14 +58,14 @@
  *   hpz_pool_set_filling: clone clone3 mmap mprotect munmap rt_sigaction rt_sigprocmask
  *     sched_setaffinity
  *   hpz_pool_event_fd: brk close eventfd2 fcntl
- *   hpz_pool_event_rearm: read
+ *   hpz_pool_event_rearm: preadv2 read
  *   a filler's start: gettid mmap mprotect munmap prctl rseq rt_sigprocmask set_robust_list
  *   a filler's end: exit madvise munmap rt_sigprocmask
  * Whoever makes memory also makes these, and those that space.h names calling and populate:
  * hpz_pool_resize, hpz_pool_create, and in an export pool who gets a dropped slab a new file:
  * hpz_pool_take, hpz_pool_give with HPZ_GIVE_CLEAR, hpz_pool_fill, a filler.
- *   memory: brk close fcntl ftruncate ioctl madvise memfd_create mincore mmap munmap openat read
- *     unlink
+ *   memory: brk close fcntl fstatfs ftruncate ioctl madvise memfd_create mincore mmap munmap openat
+ *     read unlink
  * hpz_pool_create also looks at the machine, as hpz_team_create does in team.h, starts fillers, and
  * asks what a mount is:
  *   hpz_pool_create: access clone clone3 statfs
@@ -121,8 +121,9 @@ struct hpz_pool_options {
   uint64_t len;              /* ... page_bytes, and as long; NULL: none. It is populated, and dirty
                                 at first unless HPZ_POOL_ZEROED */
   uint64_t leave_pages;      /* hugetlb: so many pages of this size stay free on each node, for
-                                others: -EDQUOT where fewer would. (Others may take them at any
-                                time: it is looked before and after.) */
+                                others: -EDQUOT where fewer would, and no dropped slab is
+                                renewed. (Others may take them at any time: it is looked before and
+                                after.) */
   uint64_t most_pages_per_node; /* -EDQUOT beyond; 0: no limit */
   const char *mount;            /* a folder of a hugetlbfs mount to take pages from; NULL: none */
   struct hpz_team *team; /* populates, when the pool is created and when it grows; it must live as
@@ -141,9 +142,9 @@ struct hpz_pool_options {
  * that the kernel does not have, a mount of another kind or size, flags that do not go together, a
  * range that wraps or is not aligned, cpus as of hpz_team_create, 2^32 pages or more;
  * -ENOMEM: no memory, or not as many huge pages; -EDQUOT: leave_pages, most_pages_per_node;
- * -EMFILE: no descriptors left; -EACCES, -ENOENT: of the mount; -EFAULT, -EACCES, -EHWPOISON: the
- * range is not mapped, not for writing, poisoned. There is no pool then, and nothing is kept. Since
- * 0.1.0. */
+ * -EMFILE: no descriptors left; -EACCES, -ENOENT: of the mount, also later; -EFAULT, -EACCES,
+ * -EHWPOISON: the range is not mapped, not for writing, poisoned. There is no pool then, and
+ * nothing is kept. Since 0.1.0. */
 HPZ_API int hpz_pool_create(const struct hpz_pool_options *options,
                             struct hpz_pool **out) HPZ_NOEXCEPT;
 

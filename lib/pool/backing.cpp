@@ -22,7 +22,16 @@ namespace {
 
 // --- Files without a name ------------------------------------------------------------------------
 
-int file_in_mount(const char *mount) noexcept {
+// What was mounted there when the pool was created may be gone: a file of what is below would be
+// of small pages, and have our content written to a disk.
+bool is_of_mount(int fd, uint64_t page_bytes) noexcept {
+  struct statfs system;
+  return fstatfs(fd, &system) == 0 &&
+         static_cast<unsigned long>(system.f_type) == HUGETLBFS_MAGIC &&
+         static_cast<uint64_t>(system.f_bsize) == page_bytes;
+}
+
+int open_in_folder(const char *mount) noexcept {
   const int fd = open(mount, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd >= 0 ? fd : -errno;
   // Before Linux 5.10 or so: a name for the moment. Killed right there, it leaves a file without
@@ -35,6 +44,13 @@ int file_in_mount(const char *mount) noexcept {
   if (named < 0) return -errno;
   unlink(path);
   return named;
+}
+
+int file_in_mount(const Source &source) noexcept {
+  const int fd = open_in_folder(source.mount);
+  if (fd < 0 || is_of_mount(fd, source.page_bytes)) return fd;
+  close(fd);
+  return -ENOENT;
 }
 
 int memfd(const Source &source) noexcept {
@@ -54,7 +70,7 @@ int make_file(const Source &source, uint64_t bytes, int &out) noexcept {
       (source.backing == HPZ_BACKING_PLAIN && !source.is_exported)) {
     return 0;
   }
-  const int fd = source.mount != nullptr ? file_in_mount(source.mount) : memfd(source);
+  const int fd = source.mount != nullptr ? file_in_mount(source) : memfd(source);
   if (fd < 0) return fd;
   if (ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
     const int error = -errno;

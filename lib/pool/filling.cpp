@@ -26,6 +26,8 @@ int Pool::clear_chunk(const Page &page, uint32_t chunk, uint64_t &bytes) noexcep
 int Pool::renew(const Work &work) noexcept {
   PoolNode &node = work.node;
   Page &page = work.page;
+  // Its own pages went back to the kernel, and others may have come since.
+  if (may_grow(node, 1) != 0) return -ENOMEM;
   MappedMemory memory;
   int error = map_memory(source_, unit_bytes_, memory);
   if (error != 0) return error;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/pool/pools.h"
+#include "tests/support/settings.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -97,6 +98,23 @@ TEST(PoolEvents, resizing_and_poison_cross_too) {
   EXPECT_EQ(rearm(pool, fd), 0);
   ASSERT_EQ(hpz_pool_poison(pool.get(), pages[0].base), 0);
   EXPECT_TRUE(is_readable(fd));
+  close(fd);
+}
+
+// Whoever waits by read() takes O_NONBLOCK away, of the pool's duplicate, too.
+TEST(PoolEvents, a_caller_that_waits_by_reading) {
+  if (is_set("HPZERO_TEST_EMULATOR")) {
+    GTEST_SKIP() << "NOT TESTED HERE: the emulator knows no read that does not wait";
+  }
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
+  const int fd = event(pool, 1);
+  ASSERT_EQ(fcntl(fd, F_SETFL, 0), 0);
+  EXPECT_EQ(rearm(pool, fd), 0) << "nothing was told, and nobody waits for it";
+  hpz_page page;
+  ASSERT_EQ(take(pool, page), 1);
+  EXPECT_EQ(rearm(pool, fd), 1) << "drained";
+  EXPECT_FALSE(is_readable(fd));
   close(fd);
 }
 

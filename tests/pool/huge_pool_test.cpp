@@ -100,6 +100,29 @@ TEST(HugePools, field_G3_leaves_pages_to_others) {
   EXPECT_EQ(HugePool::free_pages(), 3);
 }
 
+// ... nor does a slab that was dropped come back at their expense.
+TEST(HugePools, field_G3_leaves_pages_to_others_when_it_renews) {
+  HugePool machine;
+  if (const std::string why = machine.take_exactly(3); !why.empty()) GTEST_SKIP() << why;
+  hpz_pool_options options = huge_options(1, HPZ_POOL_EXPORT | HPZ_POOL_NO_FILLING);
+  options.leave_pages = 2;
+  const PoolPointer pool = make_pool(options);
+  hpz_page slab;
+  ASSERT_EQ(take(pool, slab), 1);
+  ASSERT_EQ(hpz_pool_give(pool.get(), &slab, 1, 0), 0);
+  {
+    const Memory others(kHugeBytes, MAP_HUGETLB);
+    ASSERT_NE(others.begin(), nullptr);
+    others.begin()[0] = 1;
+    ASSERT_EQ(HugePool::free_pages(), 2);
+    EXPECT_EQ(take(pool, slab), -ENOMEM);
+    EXPECT_EQ(counts_of(pool), (Counts{0, 1, 0, 0, 0}));
+    EXPECT_EQ(HugePool::free_pages(), 2);
+  }
+  ASSERT_EQ(take(pool, slab), 1);
+  EXPECT_TRUE(is_zero(slab));
+}
+
 // Rows D3 and D25: from huge pages to transparent ones to plain ones, and it is told.
 TEST(HugePools, field_D3_falls_back) {
   HugePool machine;
@@ -332,9 +355,17 @@ TEST(HugePools, pages_of_a_mount) {
     if (hpz_pool_create(&options, &none) != -ENOMEM) failed |= 32;
     options.page_bytes = uint64_t{1} << 30;
     if (hpz_pool_create(&options, &none) != -EINVAL) failed |= 64;
-    // Nothing is left of the files: the folder can be taken away.
-    if (umount(folder.path().c_str()) != 0) failed |= 128;
-    _exit(failed);
+    // Nothing is left of the files: the folder can be taken away. And if it is, under a pool, no
+    // pages are taken from what is below.
+    options.pages_per_node = 1;
+    options.page_bytes = 0;
+    {
+      const PoolPointer pool = make_pool(options);
+      if (umount2(folder.path().c_str(), MNT_DETACH) != 0) failed |= 128;
+      if (hpz_pool_resize(pool.get(), -1, 2) != -ENOENT) failed |= 256;
+      if (counts_of(pool) != Counts{1, 0, 0, 0, 0}) failed |= 512;
+    }
+    _exit(failed < 256 ? failed : 99);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
