@@ -59,21 +59,20 @@ void Filler::enter() noexcept {
 }
 
 void Filler::sink() noexcept {
-  if (!wants_idle || is_sunk() || cannot_sink.load(std::memory_order_relaxed)) return;
+  if (!wants_idle || cannot_sink.load(std::memory_order_relaxed)) return;
+  if (class_.load(std::memory_order_acquire) != Class::kOrdinary) return;
   if (!cannot_lift.load(std::memory_order_relaxed) && set_scheduler(0, SCHED_IDLE) != 0) return;
   // Only now: lifted in between it would sink afterwards, with nobody knowing.
-  is_idle_.store(true, std::memory_order_release);
+  class_.store(Class::kIdle, std::memory_order_release);
 }
 
 void Filler::lift() noexcept {
-  bool idle = true;
-  if (!is_idle_.compare_exchange_strong(idle, false, std::memory_order_acq_rel)) return;
-  if (cannot_lift.load(std::memory_order_relaxed)) {
-    is_idle_.store(true, std::memory_order_relaxed);
-    return;
-  }
+  if (cannot_lift.load(std::memory_order_relaxed)) return;
+  Class idle = Class::kIdle;
+  if (!class_.compare_exchange_strong(idle, Class::kBeingLifted, std::memory_order_acq_rel)) return;
   const pid_t id = id_.load(std::memory_order_relaxed);
   if (set_scheduler(id, SCHED_OTHER) != 0) cannot_lift.store(true, std::memory_order_relaxed);
+  class_.store(Class::kOrdinary, std::memory_order_release);
 }
 
 }  // namespace hpz

@@ -32,7 +32,6 @@ class Filler {
   void enter() noexcept;
   // Into SCHED_IDLE, or into it again. Holding neither a lock nor a page.
   void sink() noexcept;
-  bool is_sunk() const noexcept { return is_idle_.load(std::memory_order_relaxed); }
 
   bool may_work() const noexcept {
     return is_on.load(std::memory_order_relaxed) && pausers.load(std::memory_order_relaxed) == 0 &&
@@ -66,7 +65,10 @@ class Filler {
   pthread_t thread_ = {};
   std::atomic<bool> is_there_{false};
   std::atomic<pid_t> id_{0};
-  std::atomic<bool> is_idle_{false};
+  // Who lifts it first says so: sunk again before that is done, it would be out of the class with
+  // nobody knowing.
+  enum class Class : uint8_t { kOrdinary, kIdle, kBeingLifted };
+  std::atomic<Class> class_{Class::kOrdinary};
 };
 
 }  // namespace hpz

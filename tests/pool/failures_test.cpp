@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,10 +16,13 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
+#include "tests/pool/threads.h"
 #include "tests/support/settings.h"
 #include "tests/support/watchdog.h"
 
@@ -31,6 +35,9 @@ std::atomic<bool> has_failed{false};
 int no_memory = ENOMEM;
 // What happens just then, once.
 void (*before_failing)() = nullptr;
+
+// Whoever lifts a filler out of its class stops on the way into the kernel, while that is wanted.
+std::atomic<bool> lifters_stop{false}, has_stopped{false};
 
 bool fails_now() {
   if (calls_left.load() < 0) return false;
@@ -92,6 +99,10 @@ HPZERO_WRAP(int, pthread_create,
   return fails_now() ? EAGAIN : __real_pthread_create(thread, attributes, entry, argument);
 }
 HPZERO_WRAP(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
+  while (number == SYS_sched_setscheduler && a != 0 && lifters_stop) {
+    has_stopped = true;
+    usleep(200);
+  }
   if (number != SYS_memfd_create || !fails_now()) {
     return __real_syscall(number, a, b, c, d, e, f);
   }
@@ -271,6 +282,40 @@ TEST(PoolFailures, a_page_given_while_growth_fails) {
   calls_left = -1;
   EXPECT_EQ(before_failing, nullptr) << "nothing has failed";
   EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 2, 0}));
+}
+
+// A filler of the idle class ends its chunk, and would sink again, between a taker's word that it
+// lifts it and the deed: it would be an ordinary thread from then on.
+TEST(PoolFailures, a_filler_that_sinks_while_it_is_lifted) {
+  const Watchdog watchdog;
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool(HPZ_POOL_IDLE | HPZ_POOL_NO_FILLING);
+  memory.hold(0, 0);
+  ASSERT_EQ(hpz_pool_set_filling(pool.get(), -1, 1), 0);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  if ((stats_of(pool).flags & (HPZ_POOL_NO_IDLE | HPZ_POOL_NO_LIFT)) != 0) {
+    GTEST_SKIP() << "NOT TESTED HERE: SCHED_IDLE is refused, or the way out of it";
+  }
+  const std::vector<pid_t> fillers = threads_named("hpzero-fill");
+  ASSERT_EQ(fillers.size(), 1u);
+  lifters_stop = true;
+  hpz_page page;
+  std::thread taker([&] { EXPECT_EQ(take(pool, page), 1); });
+  wait_until([] { return has_stopped.load(); });
+  HeldMemory::release();
+  wait_until([&] {
+    return stats_of(pool).filled_bytes == kPoolChunkBytes &&
+           status_of(fillers[0], "State").rfind('S', 0) == 0;
+  });
+  lifters_stop = false;
+  taker.join();
+  spoil(page);
+  memory.hold(0, 0);
+  ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
+  wait_until([] { return HeldMemory::reached() == 2; });
+  EXPECT_EQ(__real_syscall(SYS_sched_getscheduler, fillers[0], 0, 0, 0, 0, 0), SCHED_IDLE);
+  HeldMemory::release();
+  wait_until([&] { return stats_of(pool).clean == 1; });
 }
 
 }  // namespace
