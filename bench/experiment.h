@@ -17,7 +17,7 @@ struct Experiment {
 };
 
 extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
-    kTwice, kMetadata, kPool, kBystander, kFirstCall, kMemsetSamples;
+    kTwice, kMetadata, kPool, kBystander, kCompare, kFirstCall, kMemsetSamples;
 
 }  // namespace hpz::bench
 

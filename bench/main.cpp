@@ -21,8 +21,8 @@ namespace {
 
 // One row per subcommand; the first is the default.
 const Experiment *const kExperiments[] = {
-    &kRun,     &kList,  &kExplain,  &kTune, &kOverhead,  &kParallel,  &kPopulate,
-    &kMapping, &kTwice, &kMetadata, &kPool, &kBystander, &kFirstCall, &kMemsetSamples};
+    &kRun,   &kList,     &kExplain, &kTune,      &kOverhead, &kParallel,  &kPopulate,     &kMapping,
+    &kTwice, &kMetadata, &kPool,    &kBystander, &kCompare,  &kFirstCall, &kMemsetSamples};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {
@@ -49,8 +49,8 @@ void print_help() {
   std::printf("\noptions:\n%s", options_help().c_str());
   std::printf(
       "\nSizes have units: B, KiB, MiB, GiB, kB, MB, GB. Rates are decimal: 1 GB/s is 10^9 "
-      "bytes a second.\nExit code: 0 done, 1 failed, 2 refused (standard error says what to "
-      "do instead).\n");
+      "bytes a second.\nExit code: 0 done, 1 failed (compare: slower than --fail-below), 2 refused "
+      "(standard error\nsays what to do instead).\n");
 }
 
 // Of one command: what it takes, and what it does without.

@@ -95,6 +95,16 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) { o.output = std::string(value); }},
     {"--force", "", "tune: write the profile even of a run that was too noisy for one",
      [](Options &o, std::string_view) { o.is_forced = true; }},
+    {"--least-effect", "PERCENT", "compare: what differs by less is the same (default 5)",
+     [](Options &o, std::string_view value) {
+       if (value.ends_with('%')) value.remove_suffix(1);
+       o.least_effect = parse_number<double>(value, 0, 100, "--least-effect") / 100;
+     }},
+    {"--fail-below", "RATIO",
+     "compare: exit code 1 if B is slower than that, 0.95 of A for example",
+     [](Options &o, std::string_view value) {
+       o.fail_below = parse_number<double>(value, 0, 1, "--fail-below");
+     }},
     {"--help", "", "print this", [](Options &o, std::string_view) { o.wants_help = true; }},
     {"--version", "", "print the version",
      [](Options &o, std::string_view) { o.wants_version = true; }},

@@ -33,6 +33,8 @@ struct Options {
   std::optional<uint64_t> set_bytes;
   std::optional<std::string> json;
   std::optional<std::string> output;
+  std::optional<double> least_effect;  // a part: 0.05
+  std::optional<double> fail_below;
   bool wants_help = false, wants_version = false;
   std::vector<std::string> given;  // names of the options that were written
 };

@@ -72,8 +72,8 @@ class Words(Folder):
         done = bench("--help")
         self.assertEqual(done.returncode, 0)
         for word in ("run", "list", "explain SIZE", "tune", "parallel", "populate", "mapping",
-                     "twice", "metadata", "pool", "bystander", "--peers", "--json",
-                     "--reference", "--threads"):
+                     "twice", "metadata", "pool", "bystander", "compare A.json B.json", "--peers",
+                     "--json", "--reference", "--threads", "--fail-below"):
             self.assertIn(word, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
         done = bench("--version")
@@ -884,6 +884,170 @@ class Pool(Folder):
         # Others may have reserved some.
         if not kind.startswith("2 MiB pages"):
             self.assertRegex(done.stdout, r"(?m)^warning: measured on .* instead.*: .+")
+
+
+class Compare(Folder):
+    """compare: its figures recomputed from the files, its exit codes, and whatever else may lie
+    where a file should be."""
+
+    FEW = ["--set", "16MiB", "--pages", "4k", "--size", "4KiB", "--memory", "recycled,cold",
+           "--kernel", "memset,word64", "--repetitions", "8"]
+
+    def setUp(self):
+        super().setUp()
+        self.a = self.path("a.json")
+        done = bench("run", *self.FEW, "--json", self.a)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.a, encoding="utf-8") as file:
+            self.json = json.load(file)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def changed(self, name, change):
+        """a.json with every sample changed."""
+        copy = json.loads(json.dumps(self.json))
+        for run in copy["benchmarks"]:
+            change(run)
+        return self.write(name, json.dumps(copy))
+
+    def slower(self, factor, only=""):
+        def change(run):
+            if run["name"].startswith(only):
+                run["ns"] *= factor
+                run["real_time"] *= factor
+        return self.changed("b.json", change)
+
+    def median(self, name):
+        return statistics.median(run["bytes"] / run["ns"] for run in self.json["benchmarks"]
+                                 if run["name"] == name)
+
+    def lines(self, done):
+        """{name: (A, B, ratio, p, verdict)}"""
+        found = re.findall(r"(?m)^  (\S+/\S+)" + r" +(\S+)" * 4 + r"  +(\w[\w ]*)$", done.stdout)
+        return {line[0]: line[1:] for line in found}
+
+    def test_figures_are_those_of_the_files(self):
+        done = bench("compare", self.a, self.slower(2, "word64/"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = self.lines(done)
+        self.assertEqual(sorted(lines), sorted({run["name"] for run in self.json["benchmarks"]}))
+        self.assertEqual(len(lines), 4)
+        for name, (in_a, in_b, ratio, p, verdict) in lines.items():
+            factor = 2 if name.startswith("word64/") else 1
+            for printed, rate in ((in_a, self.median(name)), (in_b, self.median(name) / factor)):
+                self.assertAlmostEqual(float(printed), rate, delta=max(0.006, 0.01 * rate))
+            self.assertEqual(float(ratio), 1 / factor)
+            if factor == 1:
+                self.assertEqual((verdict, float(p)), ("same", 1))
+            else:
+                # Samples of a noisy machine may lie more than twice apart.
+                self.assertIn(verdict, ("slower", "unclear"))
+        self.assertIn("machine and library are the same", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^4 compared: 0 faster, .* 0 too few samples; ratios "
+                                      r"0\.50 to 1\.00, middle 0\.75$")
+        self.assertIn("note: of A alone: the cold set of 16MiB", done.stdout)
+
+    def test_exit_codes(self):
+        # So much that no interruption of a sample comes near it.
+        for factor, ratio, code, says in ((1, "0.95", 0, "passed: 0 below 0.95"),
+                                          (1e5, "0.95", 1, "failed: 4 below 0.95"),
+                                          (1e5, "0.000001", 0, "passed: 0 below "),
+                                          (1e-2, "0.95", 0, "passed: 0 below 0.95")):
+            done = bench("compare", "--fail-below", ratio, self.a, self.slower(factor))
+            self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+            self.assertIn(says, done.stdout)
+        done = bench("compare", self.a, self.slower(1e5))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("4 compared: 0 faster, 4 slower, 0 same", done.stdout)
+        self.assertIn("4 same", bench("compare", self.a, self.slower(1.3), "--least-effect",
+                                      "31%").stdout)
+
+    def test_what_is_in_one_file_alone(self):
+        def rename(run):
+            run["name"] = run["name"].replace("word64/", "word128/")
+        done = bench("compare", self.a, self.changed("b.json", rename))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(self.lines(done)), 2)
+        for line in ("only in A: word64/4KiB/cold/4k", "only in B: word128/4KiB/cold/4k"):
+            self.assertIn(line, done.stdout)
+
+    def test_too_few_samples(self):
+        few = self.write("b.json", json.dumps({**self.json, "benchmarks": [
+            run for run in self.json["benchmarks"] if run["repetition_index"] < 2]}))
+        done = bench("compare", self.a, few)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual({line[4] for line in self.lines(done).values()}, {"too few samples"})
+        self.assertRegex(done.stdout, r"warning: 4 of 4 lines .*: measure both again with "
+                                      r"--repetitions \d or more")
+        # Nothing passes by not having been tested.
+        self.refused("too few samples to fail by", self.a, few, "--fail-below", "0.95")
+
+    def refused(self, says, *arguments):
+        begin = time.monotonic()
+        done = bench("compare", *arguments)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), (arguments, done.stderr))
+        self.assertRegex(done.stderr, r"\Ahpzero-bench: [ -~]+: [ -~]+\n\Z", arguments)
+        self.assertIn(says, done.stderr)
+
+    def both_refused(self, says, other):
+        self.refused(says, self.a, other)
+        self.refused(says, other, self.a)
+
+    def test_what_is_no_file_of_results(self):
+        self.refused("compare A.json B.json", self.a)
+        self.refused("one word too many", self.a, self.a, self.a)
+        self.refused("'ten' is no value", self.a, self.a, "--least-effect", "ten")
+        self.refused("smaller --least-effect", self.a, self.a, "--fail-below", "0.99")
+        self.both_refused("No such file", self.path("nosuch.json"))
+        self.both_refused("no regular file", self.folder.name)
+        self.both_refused("no regular file", "/dev/zero")
+        os.mkfifo(self.path("fifo"))
+        self.both_refused("no regular file", self.path("fifo"))
+        with open(self.path("huge.json"), "wb") as file:
+            file.truncate(8 << 30)
+        self.both_refused("larger than", self.path("huge.json"))
+        self.both_refused("is empty", self.write("b.json", ""))
+        with open(self.a, encoding="utf-8") as file:
+            text = file.read()
+        self.both_refused("cut off or damaged", self.write("b.json", text[:len(text) // 2]))
+        self.both_refused("cut off or damaged", self.write("b.json", "#!/bin/sh\necho no\n"))
+        self.both_refused("nested deeper", self.write("b.json", "[" * 5_000_000))
+        self.both_refused("none of hpzero-bench", self.write("b.json", "{}"))
+        self.both_refused("tools/measure", self.write("b.json", json.dumps(
+            {"commit": "x", "runs": [{"context": self.json["context"], "samples": {}}]})))
+
+    def test_samples_that_cannot_be(self):
+        for key, value, says in (("ns", -1, "no time"), ("ns", 0, "took no time"),
+                                 ("ns", "1", "no number"), ("ns", float("nan"), "damaged"),
+                                 ("ns", float("inf"), "damaged"), ("ns", 1e300, "no time"),
+                                 ("bytes", 10 ** 30, "no count"), ("bytes", None, "no number"),
+                                 ("name", "memset", "a sample named"),
+                                 ("name", "\x1b[2J/1B/x/y", "a sample named"),
+                                 ("time_unit", "us", "not in ns"),
+                                 ("repetition_index", 0, "two samples of")):
+            self.both_refused(says, self.changed("b.json", lambda run: run.update({key: value})))
+        self.both_refused("without ns", self.changed("b.json", lambda run: run.pop("ns")))
+
+    def test_other_schemas_commands_and_clocks(self):
+        def with_context(**changes):
+            return self.write("b.json", json.dumps({**self.json, "context": {
+                key: value for key, value in {**self.json["context"], **changes}.items()
+                if value is not None}}))
+        self.both_refused("before the schema", with_context(hpzero_schema=None))
+        self.both_refused("measure again", with_context(hpzero_schema="0"))
+        self.both_refused("use the hpzero-bench that wrote it", with_context(hpzero_schema="2"))
+        self.both_refused("another program", with_context(hpzero_schema=None, hpzero_version=None))
+        self.both_refused("same subcommand", with_context(hpzero_command="populate"))
+        self.both_refused("clocks", with_context(clock="rdtsc"))
+        # Another machine is what it is for.
+        done = bench("compare", self.a, with_context(cpu_model="Other", linux="5.10"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"(?m)^machine or library differ:\n  cpu_model +A  .*\n +B  "
+                                      r"Other\n  linux +A  .*\n +B  5\.10$")
 
 
 class Signals(Folder):

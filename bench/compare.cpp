@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// hpzero-bench compare: two files of results, line by line.
+#include <algorithm>
+#include <cstdio>
+
+#include "bench/comparison.h"
+#include "bench/experiment.h"
+#include "bench/refusal.h"
+#include "bench/significance.h"
+#include "bench/table.h"
+#include "bench/times.h"
+
+namespace hpz::bench {
+namespace {
+
+constexpr double kUsualLeastEffect = 0.05;
+
+std::string percent(double part) {
+  std::string text = decimals(part * 100, 1);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text + " %";
+}
+
+std::string format_p(double p) {
+  return p < 0.0001 ? "<0.0001" : decimals(p, 4);
+}
+
+std::string format_figure(const ComparedTask &task, double rate) {
+  return task.is_of_calls ? format_time(1 / rate) : format_rate(rate);
+}
+
+std::string render_tasks(const Comparison &comparison) {
+  TextTable table;
+  table.add_row({"row/size/state/pages", "A", "B", "B by A", "p", "B is"});
+  for (const ComparedTask &task : comparison.tasks) {
+    table.add_row({task.a->name, format_figure(task, task.rate_a), format_figure(task, task.rate_b),
+                   format_ratio(task.ratio),
+                   task.verdict == Verdict::kTooFew ? "-" : format_p(task.p),
+                   std::string(verdict_text(task.verdict))});
+  }
+  return table.text();
+}
+
+void print_file(const char *letter, const ResultsFile &file) {
+  std::printf("%s is %s: %s, %s, hpzero %s\n", letter, file.path.c_str(),
+              file.context_value("date").c_str(), file.context_value("host_name").c_str(),
+              file.context_value("hpzero_version").c_str());
+}
+
+void print_differences(const ResultsFile &a, const ResultsFile &b) {
+  const std::vector<Difference> found = differences(a, b);
+  std::printf("%s\n", found.empty() ? "\nmachine and library are the same"
+                                    : "\nmachine or library differ:");
+  for (const Difference &difference : found) {
+    std::printf("  %-24sA  %s\n  %-24sB  %s\n", difference.key.c_str(), difference.a.c_str(), "",
+                difference.b.c_str());
+  }
+}
+
+// Counts of verdicts that there are, and where the ratios lie.
+std::string summary(const Comparison &comparison) {
+  std::string text = std::to_string(comparison.tasks.size()) + " compared:";
+  const char *separator = " ";
+  for (const Verdict verdict :
+       {Verdict::kFaster, Verdict::kSlower, Verdict::kSame, Verdict::kUnclear, Verdict::kTooFew}) {
+    text += separator + std::to_string(comparison.count(verdict)) + " " +
+            std::string(verdict_text(verdict));
+    separator = ", ";
+  }
+  std::vector<double> ratios;
+  for (const ComparedTask &task : comparison.tasks) ratios.push_back(task.ratio);
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  return text + "; ratios " + format_ratio(*least) + " to " + format_ratio(*most) + ", middle " +
+         format_ratio(median(ratios));
+}
+
+void print_only(const char *letter, const std::vector<std::string> &names) {
+  for (const std::string &name : names) std::printf("only in %s: %s\n", letter, name.c_str());
+}
+
+// What each was warned of when it was measured.
+void print_own_warnings(const char *letter, const ResultsFile &file) {
+  const std::string warnings = file.context_value("warnings");
+  if (!warnings.empty()) std::printf("note: of %s alone: %s\n", letter, warnings.c_str());
+}
+
+std::string remedy_for_few(const Comparison &comparison) {
+  return "measure both again with --repetitions " +
+         std::to_string(figures_needed(comparison.tasks.size(), kAlpha)) + " or more";
+}
+
+void print_warnings(const Comparison &comparison, double least_effect) {
+  const size_t all = comparison.tasks.size();
+  size_t by_clock = 0;
+  for (const ComparedTask &task : comparison.tasks) {
+    if (task.verdict == Verdict::kUnclear && task.is_significant()) ++by_clock;
+  }
+  const size_t by_chance = comparison.count(Verdict::kUnclear) - by_clock;
+  const size_t too_few = comparison.count(Verdict::kTooFew);
+  if (by_clock > 0) {
+    std::printf(
+        "warning: %zu of %zu lines differ only by what was subtracted for reading the clock: run "
+        "both again\n",
+        by_clock, all);
+  }
+  if (by_chance > 0) {
+    std::printf(
+        "warning: %zu of %zu lines are more than %s apart, but that may be chance: run both again "
+        "with more --repetitions and less beside them\n",
+        by_chance, all, percent(least_effect).c_str());
+  }
+  if (too_few > 0) {
+    std::printf("warning: %zu of %zu lines have too few samples for any verdict: %s\n", too_few,
+                all, remedy_for_few(comparison).c_str());
+  }
+}
+
+int judge(const Comparison &comparison, double fail_below) {
+  size_t below = 0;
+  for (const ComparedTask &task : comparison.tasks) {
+    if (task.verdict == Verdict::kSlower && task.ratio < fail_below) ++below;
+  }
+  std::printf("%s: %zu below %s\n", below == 0 ? "passed" : "failed", below,
+              format_part(fail_below).c_str());
+  return below == 0 ? kExitOk : kExitFailed;
+}
+
+int run(const Options &options) {
+  const double least_effect = options.least_effect.value_or(kUsualLeastEffect);
+  // Otherwise some would be below and yet the same.
+  if (options.fail_below && *options.fail_below * (1 + least_effect) > 1) {
+    throw Refusal("--fail-below " + format_part(*options.fail_below) +
+                  " is less than the least effect of " + percent(least_effect) +
+                  " away from 1: give a smaller --least-effect with it");
+  }
+  const ResultsFile a = read_results(options.operands[0]);
+  const ResultsFile b = read_results(options.operands[1]);
+  const Comparison comparison = compare_results(a, b, least_effect);
+  // Nothing passes by not having been tested.
+  if (options.fail_below && comparison.count(Verdict::kTooFew) == comparison.tasks.size()) {
+    throw Refusal("there are too few samples to fail by: " + remedy_for_few(comparison));
+  }
+
+  print_file("A", a);
+  print_file("B", b);
+  print_differences(a, b);
+  std::printf(
+      "\nGB/s, decimal, or time of a call: medians. B by A: ratio of the rates, above 1 B is "
+      "faster.\nSame: less than %s apart. Unclear: more, but that may be chance (p not below %s, "
+      "Mann-Whitney,\nHolm over all lines), or comes of the clock.\n\n%s\n",
+      percent(least_effect).c_str(), decimals(kAlpha, 2).c_str(), render_tasks(comparison).c_str());
+  print_only("A", comparison.only_a);
+  print_only("B", comparison.only_b);
+  std::printf("%s\n", summary(comparison).c_str());
+  print_own_warnings("A", a);
+  print_own_warnings("B", b);
+  for (const std::string &line : comparison_warnings(a, b)) {
+    std::printf("warning: %s\n", line.c_str());
+  }
+  print_warnings(comparison, least_effect);
+  return options.fail_below ? judge(comparison, *options.fail_below) : kExitOk;
+}
+
+}  // namespace
+
+const Experiment kCompare = {
+    "compare",
+    "A.json B.json",
+    "B against A: two runs, machines, kernels or versions",
+    2,
+    "--least-effect --fail-below",
+    "",
+    run,
+};
+
+}  // namespace hpz::bench

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bench/comparison.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "bench/json_schema.h"
+#include "bench/refusal.h"
+#include "bench/significance.h"
+#include "bench/statistics.h"
+
+namespace hpz::bench {
+namespace {
+
+// Clock costs of one machine agree much better than this, in quiet.
+constexpr double kClockCostPart = 0.25, kClockCostNs = 5;
+
+// Of the context: what makes another machine, or another library. Keys that end in '_' stand for
+// all that begin so.
+constexpr std::string_view kFacts[] = {
+    "host_name",          "cpu_model",
+    "cpu_identity",       "cpu_microcode",
+    "cpu_features",       "cpu_caches",
+    "cpu_governor",       "num_cpus",
+    "virtual_machine",    "linux",
+    "clock_source",       "transparent_huge_pages",
+    "hpzero_version",     "hpzero_build",
+    "hpzero_kernels",     "hpzero_plan_source",
+    "hpzero_plan_auto",   "hpzero_plan_cached",
+    "hpzero_plan_stream", "mapping_kernel",
+    "team_threads",       "memory_",
+};
+
+// Bytes, or else calls.
+double work(const Sample &sample) {
+  if (sample.bytes > 0) return static_cast<double>(sample.bytes);
+  return static_cast<double>(std::max<uint64_t>(sample.ranges, 1));
+}
+
+std::vector<double> rates_of(const RecordedTask &task) {
+  std::vector<double> rates;
+  for (const RecordedSample &recorded : task.samples) {
+    rates.push_back(work(recorded.sample) / recorded.sample.ns);
+  }
+  return rates;
+}
+
+// What was subtracted for reading the clock once.
+double clock_cost_ns(const RecordedTask &task) {
+  std::vector<double> costs;
+  for (const RecordedSample &recorded : task.samples) {
+    const Sample &sample = recorded.sample;
+    costs.push_back(sample.clock_ns / static_cast<double>(std::max<uint64_t>(sample.sections, 1)));
+  }
+  return median(std::move(costs));
+}
+
+// The median rate, had that been subtracted instead.
+double rate_at_clock_cost(const RecordedTask &task, double cost_ns) {
+  std::vector<double> rates;
+  for (const RecordedSample &recorded : task.samples) {
+    const Sample &sample = recorded.sample;
+    const double subtracted =
+        std::min(sample.clock_ns, cost_ns * static_cast<double>(sample.sections));
+    rates.push_back(work(sample) / (sample.ns + sample.clock_ns - subtracted));
+  }
+  return median(std::move(rates));
+}
+
+bool has_bytes(const RecordedTask &task) {
+  return std::any_of(task.samples.begin(), task.samples.end(),
+                     [](const RecordedSample &recorded) { return recorded.sample.bytes > 0; });
+}
+
+// 1: faster by the least effect, -1: slower by it, 0: neither.
+int direction(double ratio, double least_effect) {
+  if (ratio >= 1 + least_effect && ratio > 1) return 1;
+  if (ratio * (1 + least_effect) <= 1 && ratio < 1) return -1;
+  return 0;
+}
+
+std::string both_of(const ResultsFile &a, const ResultsFile &b, std::string_view key) {
+  return "'" + a.path + "' is of '" + a.context_value(key) + "' and '" + b.path + "' of '" +
+         b.context_value(key) + "'";
+}
+
+void require_comparable(const ResultsFile &a, const ResultsFile &b) {
+  if (a.context_value(kCommandKey) != b.context_value(kCommandKey)) {
+    throw Refusal(both_of(a, b, kCommandKey) + ": measure both by the same subcommand");
+  }
+  if (a.context_value(kClockKey) != b.context_value(kClockKey)) {
+    throw Refusal(both_of(a, b, kClockKey) +
+                  ", clocks that need not agree: measure both by hpzero-bench of one version");
+  }
+}
+
+std::optional<double> number_in(const ResultsFile &file, std::string_view key) {
+  const std::string text = file.context_value(key);
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string or_none(const std::string &text) {
+  return text.empty() ? "none" : text;
+}
+
+bool is_pinned(const ResultsFile &file) {
+  return file.context_value("pinned_to_cpu") != "none";
+}
+
+bool is_for_measuring(const std::string &build) {
+  return build.empty() || (build.starts_with("Rel") && build.find("SANITIZE") == std::string::npos);
+}
+
+}  // namespace
+
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSame:
+      return "same";
+    case Verdict::kFaster:
+      return "faster";
+    case Verdict::kSlower:
+      return "slower";
+    case Verdict::kUnclear:
+      return "unclear";
+    case Verdict::kTooFew:
+      return "too few samples";
+  }
+  return "";
+}
+
+size_t Comparison::count(Verdict verdict) const {
+  return static_cast<size_t>(
+      std::count_if(tasks.begin(), tasks.end(),
+                    [&](const ComparedTask &task) { return task.verdict == verdict; }));
+}
+
+Comparison compare_results(const ResultsFile &a, const ResultsFile &b, double least_effect) {
+  require_comparable(a, b);
+  Comparison comparison;
+  std::vector<double> least;
+  std::vector<std::vector<double>> rates_a, rates_b;
+  for (const RecordedTask &task : a.tasks) {
+    const RecordedTask *const other = b.find(task.name);
+    if (other == nullptr) {
+      comparison.only_a.push_back(task.name);
+      continue;
+    }
+    if (has_bytes(task) != has_bytes(*other)) {
+      throw Refusal("'" + task.name + "' counts bytes in one of the files and calls in the other" +
+                    ": measure both by hpzero-bench of one version");
+    }
+    ComparedTask compared;
+    compared.a = &task;
+    compared.b = other;
+    compared.is_of_calls = !has_bytes(task);
+    rates_a.push_back(rates_of(task));
+    rates_b.push_back(rates_of(*other));
+    compared.rate_a = median(rates_a.back());
+    compared.rate_b = median(rates_b.back());
+    compared.ratio = compared.rate_b / compared.rate_a;
+    const double cost_ns = std::min(clock_cost_ns(task), clock_cost_ns(*other));
+    compared.ratio_one_clock =
+        rate_at_clock_cost(*other, cost_ns) / rate_at_clock_cost(task, cost_ns);
+    comparison.tasks.push_back(compared);
+    least.push_back(least_p(task.samples.size(), other->samples.size()));
+  }
+  for (const RecordedTask &task : b.tasks) {
+    if (a.find(task.name) == nullptr) comparison.only_b.push_back(task.name);
+  }
+  if (comparison.tasks.empty()) {
+    throw Refusal("'" + a.path + "' and '" + b.path +
+                  "' have no row, size, state and pages in common: measure both with the same "
+                  "options");
+  }
+
+  const std::vector<bool> asked = answerable(least, kAlpha);
+  std::vector<double> p;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (asked[i]) p.push_back(mann_whitney(rates_a[i], rates_b[i]).p);
+  }
+  p = holm(p);
+  size_t next = 0;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    ComparedTask &task = comparison.tasks[i];
+    if (!asked[i]) {
+      task.verdict = Verdict::kTooFew;
+      continue;
+    }
+    task.p = p[next++];
+    const int where = direction(task.ratio, least_effect);
+    if (where == 0) continue;
+    // What reading the clock costs is measured once in a run. If one of two runs was disturbed just
+    // then, short samples differ by that alone.
+    if (!task.is_significant() || direction(task.ratio_one_clock, least_effect) != where) {
+      task.verdict = Verdict::kUnclear;
+    } else {
+      task.verdict = where > 0 ? Verdict::kFaster : Verdict::kSlower;
+    }
+  }
+  return comparison;
+}
+
+std::vector<Difference> differences(const ResultsFile &a, const ResultsFile &b) {
+  std::vector<std::string> keys;
+  for (const std::string_view fact : kFacts) {
+    if (!fact.ends_with('_')) {
+      keys.emplace_back(fact);
+      continue;
+    }
+    for (const ResultsFile *file : {&a, &b}) {
+      for (const auto &[key, value] : file->context) {
+        const bool is_new = std::find(keys.begin(), keys.end(), key) == keys.end();
+        if (key.starts_with(fact) && is_new) keys.push_back(key);
+      }
+    }
+  }
+  std::vector<Difference> found;
+  for (const std::string &key : keys) {
+    const std::string in_a = a.context_value(key), in_b = b.context_value(key);
+    if (in_a != in_b) found.push_back({key, or_none(in_a), or_none(in_b)});
+  }
+  return found;
+}
+
+std::vector<std::string> comparison_warnings(const ResultsFile &a, const ResultsFile &b) {
+  std::vector<std::string> warnings;
+  const auto cost_a = number_in(a, kClockCostKey), cost_b = number_in(b, kClockCostKey);
+  if (cost_a && cost_b &&
+      std::abs(*cost_a - *cost_b) >
+          std::max(kClockCostNs, kClockCostPart * std::max(*cost_a, *cost_b))) {
+    warnings.push_back("reading the clock cost " + a.context_value(kClockCostKey) +
+                       " ns in A and " + b.context_value(kClockCostKey) +
+                       " in B: if it was the same machine, one of them was disturbed, so run "
+                       "that again; if not, small sizes are told apart less well");
+  }
+  if (is_pinned(a) != is_pinned(b)) {
+    warnings.push_back("only one of the two was pinned to a CPU: run both in the same way");
+  }
+  for (const Difference &difference : differences(a, b)) {
+    if (difference.key.starts_with("memory_")) {
+      warnings.push_back("they were not measured on the same memory (" + difference.key +
+                         "): give both the same --set");
+    }
+  }
+  for (const ResultsFile *file : {&a, &b}) {
+    const std::string build = file->context_value(kBuildKey);
+    if (!is_for_measuring(build)) {
+      warnings.push_back("'" + file->path + "' is of a build that is not for measuring (" + build +
+                         "): build with the preset release");
+    }
+  }
+  return warnings;
+}
+
+}  // namespace hpz::bench
