@@ -1,230 +1,134 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "bench/bystander.h"
-
-#include <time.h>
+//
+// hpzero-bench bystander: what clearing costs those who do not clear.
+#include <hpzero/hpzero.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <numeric>
-#include <thread>
+#include <cstdio>
+#include <iterator>
+#include <utility>
 
-#include "bench/clock.h"
-#include "bench/cpu_choice.h"
-#include "bench/memory.h"
+#include "bench/best_memory.h"
+#include "bench/bystander_rounds.h"
+#include "bench/experiment.h"
+#include "bench/jobs.h"
+#include "bench/limits.h"
+#include "bench/peers.h"
+#include "bench/progress.h"
+#include "bench/refusal.h"
 #include "bench/sizes.h"
-#include "bench/table.h"
-#include "bench/times.h"
+#include "bench/threads.h"
 
 namespace hpz::bench {
 namespace {
 
-// A thread of the idle class has its turns 10 ms apart: many of them in a sample.
-constexpr uint64_t kSampleNs = 300'000'000;
+constexpr const char *kLegend =
+    "How many times as long as warm it takes to read a working set, medians; 1.00 costs nothing.\n"
+    "same: of the thread that clears, afterwards. other: of another thread, meanwhile. together:\n"
+    "geometric mean, what 'tune' prefers stream kernels by if they are within 5 % of the best.\n";
 
-// Between two looks at the clock, some 50 us: next to nothing.
-constexpr uint64_t kStepsAtOnce = 1 << 14;
+constexpr const char *kPublished =
+    "known, Zen 5 with 32 MiB: half the last level after 1 GiB: nothing 1.9, streaming 1.9-2.3,\n"
+    "  memset 2.6, REP STOSB per 4 KiB and plain stores 3.2-3.7; half of L2 after 32 MiB:\n"
+    "  streaming 1.05, memset 1.05, REP STOSB per 4 KiB and plain stores 4.5-5.9\n";
 
-// Pages are made dirty so often. In that time a filler that has the whole CPU clears some 50 MiB:
-// the pool is larger, so that it never runs out of work.
-constexpr long kGiveNs = 2'000'000;
+constexpr double kUsualSeconds = 25;
+constexpr uint64_t kUsualSize = kGiB;
 
-constexpr uint64_t kLineBytes = 64;
-
-// The compiler must not see that nobody wants the result.
-void keep(uint64_t value) {
-  asm volatile("" : : "r"(value));
-}
-
-// Makes pages dirty as long as it lives.
-class Giver {
- public:
-  Giver(const CleanPool &pool, int cpu)
-      : thread_([this, &pool, cpu] {
-          run_on(cpu);
-          const timespec pause = {0, kGiveNs};
-          while (!is_over_.load(std::memory_order_relaxed)) {
-            pool.make_dirty();
-            nanosleep(&pause, nullptr);
-          }
-        }) {}
-  ~Giver() { is_over_.store(true, std::memory_order_relaxed); }
-  Giver(const Giver &) = delete;
-  Giver &operator=(const Giver &) = delete;
-
- private:
-  std::atomic<bool> is_over_{false};
-  std::jthread thread_;
-};
-
-std::string alone(const std::string &id) {
-  return id + "_alone";
-}
-std::string beside(const std::string &id) {
-  return id + "_beside";
-}
-
-double sum_of(const std::vector<Sample> &samples, const char *figure) {
-  double sum = 0;
-  for (const Sample &sample : samples) {
-    for (const auto &[name, value] : sample.more) {
-      if (std::string_view(name) == figure) sum += value;
-    }
+uint64_t size_to_clear(const Options &options) {
+  if (options.sizes.size() > 1) {
+    throw Refusal("'bystander' clears one size: write --size " + format_size(options.sizes.back()));
   }
-  return sum;
+  return options.sizes.empty() ? kUsualSize : options.sizes.front();
 }
 
-double ns_of(const std::vector<Sample> &samples) {
-  double sum = 0;
-  for (const Sample &sample : samples) sum += sample.ns;
-  return sum;
-}
-
-}  // namespace
-
-uint64_t scattering_step(uint64_t n) {
-  // The golden section keeps any number of neighbours apart.
-  auto step = static_cast<uint64_t>(static_cast<double>(n) * 0.6180339887498949);
-  step = std::max<uint64_t>(step, 1);
-  while (std::gcd(step, n) != 1) ++step;
-  return step;
-}
-
-std::vector<BystanderWork> bystander_works(const Caches &caches, uint64_t limit_bytes) {
-  std::vector<BystanderWork> works = {{"registers", "counts in registers", 0}};
-  const auto add = [&](const char *id, const std::string &cache, uint64_t bytes) {
-    const uint64_t set = bytes / 2 / kLineBytes * kLineBytes;
-    if (set == 0 || set > limit_bytes) return;
-    works.push_back({id, "reads " + format_size_rounded(set) + ", half of " + cache, set});
-  };
-  if (caches.l2 != caches.llc) add("half_l2", "L2", caches.l2);
-  add("half_llc", "the last-level cache", caches.llc);
-  return works;
-}
-
-class Bystander::Program {
- public:
-  explicit Program(const BystanderWork &work) : id(work.id), title(work.title) {
-    if (work.set_bytes == 0) return;
-    const uint64_t huge = page_bytes(PageKind::kThp);
-    set_ = std::make_unique<Mapping>(PageKind::kThp, (work.set_bytes + huge - 1) / huge * huge);
-    lines_ = work.set_bytes / kLineBytes;
-    step_ = scattering_step(lines_);
-    populate(set_->base(), set_->bytes());
-  }
-
-  void run_steps(uint64_t steps) const {
-    if (set_) {
-      read(steps);
-    } else {
-      count(steps);
-    }
-  }
-  // Until its set is in the caches, if it has one.
-  void warm_up() const { run_steps(2 * lines_); }
-
-  const std::string id, title;
-
- private:
-  static void count(uint64_t steps) {
-    uint64_t value = steps;
-    for (uint64_t i = 0; i < steps; ++i) {
-      value = value * 6364136223846793005u + 1442695040888963407u;
-      keep(value);
-    }
-  }
-  // Addresses do not depend on what is read: as many reads are under way as the CPU can have.
-  void read(uint64_t steps) const {
-    const volatile char *const base = set_->base();
-    uint64_t line = at_;
-    for (uint64_t i = 0; i < steps; ++i) {
-      keep(static_cast<uint64_t>(base[line * kLineBytes]));
-      line += step_;
-      if (line >= lines_) line -= lines_;
-    }
-    at_ = line;
-  }
-
-  std::unique_ptr<Mapping> set_;
-  uint64_t lines_ = 0, step_ = 0;
-  mutable uint64_t at_ = 0;
-};
-
-Bystander::Bystander(const CleanPool &pool, const std::vector<BystanderWork> &works, int cpu,
-                     int other_cpu)
-    : pool_(pool), cpu_(cpu), other_cpu_(other_cpu) {
-  for (const BystanderWork &work : works) programs_.push_back(std::make_unique<Program>(work));
-}
-Bystander::~Bystander() = default;
-
-Sample Bystander::run(const Program &program, bool is_filling) const {
-  pool_.dirty_all();
-  const OnCpu here(cpu_);
-  program.warm_up();
-  // In both cases alike.
-  const Giver giver(pool_, other_cpu_);
-  pool_.set_filling(is_filling);
-  const hpz_pool_stats before = pool_.stats();
-  Sample sample;
-  const uint64_t begin = now_ns();
-  uint64_t end = begin;
-  while (end - begin < kSampleNs) {
-    program.run_steps(kStepsAtOnce);
-    sample.ranges += kStepsAtOnce;
-    end = now_ns();
-  }
-  const hpz_pool_stats after = pool_.stats();
-  pool_.set_filling(false);
-  sample.ns = static_cast<double>(end - begin);
-  sample.sections = 1;
-  sample.more = {{"filled_bytes", static_cast<double>(after.filled_bytes - before.filled_bytes)},
-                 {"filler_cpu_ns", static_cast<double>(after.filler_cpu_ns - before.filler_cpu_ns)},
-                 {"dirty_pages_left", static_cast<double>(after.dirty + after.busy)}};
-  return sample;
-}
-
-std::vector<JobRow> Bystander::rows() const {
-  std::vector<JobRow> rows;
-  for (const auto &program : programs_) {
-    for (const bool is_filling : {false, true}) {
-      rows.push_back({is_filling ? beside(program->id) : alone(program->id), program->title,
-                      [this, &program, is_filling] { return run(*program, is_filling); }});
-    }
+Rows rows_to_measure(const Options &options, JobBook &book) {
+  Rows rows = options.kernels.empty() ? make_rows() : make_rows(options.kernels);
+  if (options.has_peers) {
+    Peers peers = make_peers();
+    for (const std::string &note : peers.notes) book.note(note);
+    // Another process's clearing is no matter of this one's working sets.
+    std::erase_if(peers.rows, [](const auto &row) { return row->takes_own_samples(); });
+    std::move(peers.rows.begin(), peers.rows.end(), std::back_inserter(rows));
   }
   return rows;
 }
 
-double slowdown(const JobResult &result, const std::string &id) {
-  const JobRowResult *const without = measured_row(result, alone(id));
-  const JobRowResult *const with = measured_row(result, beside(id));
-  if (without == nullptr || with == nullptr) return 0;
-  std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(without->samples.size(), with->samples.size()); ++i) {
-    const double under = ns_per_range(without->samples[i]);
-    if (under > 0) ratios.push_back(ns_per_range(with->samples[i]) / under);
+int run(const Options &options) {
+  const uint64_t wanted = size_to_clear(options);
+  JobBook book(options);
+  Rows rows = rows_to_measure(options, book);
+  const std::vector<int> usable = usable_cpu_numbers();
+  book.pin_thread();
+  const Neighbour neighbour = find_neighbour(book.cpu(), usable);
+  if (neighbour.cpu < 0) book.note("nothing of other threads: there is no other CPU to use");
+
+  Progress progress;
+  BestMemory memory;
+  memory.set_bytes = wanted;
+  memory.is_asked_for = !options.sizes.empty();
+  memory.option = "--size";
+  const std::unique_ptr<Arena> arena = obtain_best_memory(options.pages, memory, progress);
+  if (!arena->shortfall().empty()) book.note(arena->shortfall());
+  const uint64_t size = arena->bytes() >= wanted ? wanted : largest_that_fits(arena->bytes());
+  if (size < wanted) {
+    book.note("cleared is " + format_size(size) + " instead of " + format_size(wanted) +
+              ", for there is no more memory: free some");
   }
-  return ratios.empty() ? 0 : median(std::move(ratios)) - 1;
+  const Caches levels = caches();
+  const uint64_t room = memory_limit().bytes / 2;
+  if (options.set_bytes && *options.set_bytes > room) {
+    throw Refusal("a working set of " + format_size(*options.set_bytes) + " does not fit the " +
+                  format_size_rounded(room) + " that are left: use a smaller --set");
+  }
+  const BystanderSizes sizes = bystander_sizes(levels, size, room, options.set_bytes);
+  if (!sizes.note.empty()) book.note(sizes.note);
+  progress.show("filling working sets");
+  Bystanders bystanders(sizes, neighbour.cpu);
+  std::vector<Row *> suiting;
+  for (const auto &row : rows) {
+    const Cell cell = {arena->kind(), MemoryState::kCold, size};
+    if (row->suits(cell) && row->ready(cell)) suiting.push_back(row.get());
+    if (!row->trouble().empty()) book.note("not measured: " + row->trouble());
+  }
+  if (suiting.empty()) {
+    throw Refusal("none of these rows clears " + format_size(size) +
+                  " at a time: use another --kernel or --size");
+  }
+  book.context("bystander_l2_bytes", std::to_string(sizes.l2_bytes));
+  book.context("bystander_llc_bytes", std::to_string(sizes.llc_bytes));
+  book.context("bystander_neighbour", neighbour.cpu < 0 ? "none" : neighbour.title);
+
+  JobTime time(options, kUsualSeconds);
+  BystanderResults results =
+      measure_bystanders(book.rounds(), time, *arena, size, suiting, bystanders, progress);
+  for (JobResult &cell : results.cells) book.keep(std::move(cell));
+  std::string text = "== " + format_size(size) + " cleared, " + arena->summary() +
+                     "\nworking sets: " + format_size_rounded(sizes.l2_bytes) + " (half of L2), " +
+                     format_size_rounded(sizes.llc_bytes) + " (" +
+                     (options.set_bytes    ? "--set"
+                      : sizes.note.empty() ? "half the last level"
+                                           : "see the note") +
+                     "); other thread: " + (neighbour.cpu < 0 ? "none" : neighbour.title) + "\n\n" +
+                     render_bystanders(results.rows) + kPublished;
+  book.print(text, kLegend);
+  for (const std::string &line : bystander_warnings(results.rows, kBystanderControl, sizes)) {
+    book.warn(line);
+  }
+  book.finish(time.used());
+  return kExitOk;
 }
 
-std::string render_bystander(const JobResult &result, const std::vector<BystanderWork> &works) {
-  TextTable table;
-  table.add_row({"", "step alone", "beside it", "slower by", "filler's part", "it cleared"});
-  for (const BystanderWork &work : works) {
-    const JobRowResult *const without = measured_row(result, alone(work.id));
-    const JobRowResult *const with = measured_row(result, beside(work.id));
-    if (without == nullptr || with == nullptr) continue;
-    const auto step = [](const JobRowResult &row) {
-      std::vector<double> values;
-      for (const Sample &sample : row.samples) values.push_back(ns_per_range(sample));
-      return decimals(median(std::move(values)), 2) + " ns";
-    };
-    const double ns = ns_of(with->samples);
-    table.add_row({work.title, step(*without), step(*with),
-                   decimals(slowdown(result, work.id) * 100, 1) + " %",
-                   decimals(sum_of(with->samples, "filler_cpu_ns") / ns * 100, 1) + " %",
-                   format_rate(sum_of(with->samples, "filled_bytes") / ns) + " GB/s"});
-  }
-  return table.text();
-}
+}  // namespace
+
+const Experiment kBystander = {
+    "bystander",
+    "",
+    "what clearing costs others, in what they have in the caches",
+    0,
+    "--kernel --size --pages --set --peers --repetitions --seconds --json",
+    "  pages 2m, else thp, else 4k; 1GiB\n",
+    run,
+};
 
 }  // namespace hpz::bench

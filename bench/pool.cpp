@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/bystander.h"
+#include "bench/beside_filler.h"
 #include "bench/clean_pool.h"
 #include "bench/clock.h"
 #include "bench/cpu_choice.h"
@@ -43,7 +43,7 @@ constexpr const char *kLegend =
 // Both kinds of huge pages and the program beside a filler, in less than a minute, reserving and
 // warming apart. The program's part is its own: large pages, slower than thought, do not take it.
 constexpr double kUsualSeconds = 55;
-constexpr double kBystanderPart = 0.2;
+constexpr double kBesideFillerPart = 0.2;
 
 constexpr int kOnce = 1;
 constexpr int kRounds = 16;
@@ -53,7 +53,7 @@ constexpr double kOnceSecondsPerGib = 0.3 * 9, kRoundsSecondsPerGib = 4.0 * 3;
 constexpr double kPairsWeight = 1.5;
 
 // What a filler at SCHED_IDLE clears while a giver pauses is a fraction of it.
-constexpr uint64_t kBystanderBytes = 256 * kMiB;
+constexpr uint64_t kBesideFillerBytes = 256 * kMiB;
 
 // Published with the Linux patches "khzerod": background clearing of hugetlb pages.
 constexpr const char *kPublishedKernel = "published, AMD Milan, 512 x 1 GiB: kernel";
@@ -119,7 +119,7 @@ std::string conclude_rounds(const TakeRows &rows, size_t pages) {
 class Pool : public JobTour {
  public:
   Pool(const Options &options, JobBook &book, Progress &progress)
-      : JobTour(options, book, kUsualSeconds * (1 - kBystanderPart)), progress_(progress) {}
+      : JobTour(options, book, kUsualSeconds * (1 - kBesideFillerPart)), progress_(progress) {}
 
  private:
   std::vector<PageKind> usual_kinds() const override { return {PageKind::k1g, PageKind::k2m}; }
@@ -290,27 +290,27 @@ std::string why_no_cache_bound(const MemoryLimit &limit) {
 }
 
 // A program beside a filler: how long that took.
-double measure_bystander(const Options &options, JobBook &book, Progress &progress) {
+double measure_beside_filler(const Options &options, JobBook &book, Progress &progress) {
   const MemoryLimit limit = memory_limit();
   CleanPoolRequest request;
   request.kind = PageKind::kThp;
-  request.bytes = std::max(std::min(kBystanderBytes, largest_that_fits(limit.bytes / 4)),
+  request.bytes = std::max(std::min(kBesideFillerBytes, largest_that_fits(limit.bytes / 4)),
                            page_bytes(request.kind));
   request.flags = HPZ_POOL_IDLE;
   const CpuChoice cpus = choose_cpus(usable_cpu_numbers(), sched_getcpu(), kAnyNode);
   request.filler_cpu = cpus.filler;
   progress.show("measuring a program beside a filler");
-  const std::vector<BystanderWork> works = bystander_works(caches(), limit.bytes / 2);
+  const std::vector<WorkBesideFiller> works = works_beside_filler(caches(), limit.bytes / 2);
   if (works.back().id != "half_llc") {
     book.note("a program that reads half of the last-level cache was not measured: " +
               why_no_cache_bound(limit));
   }
   const CleanPool pool(request);
-  const Bystander bystander(pool, works, cpus.filler, cpus.taker);
+  const BesideFiller beside_filler(pool, works, cpus.filler, cpus.taker);
   const JobCell cell = {request.kind, kAnyNode, request.bytes, "beside_filler", ""};
-  const JobTime time(options, kUsualSeconds * kBystanderPart);
+  const JobTime time(options, kUsualSeconds * kBesideFillerPart);
   const uint64_t begin = now_ns();
-  JobResult result = measure_jobs(book.rounds(), cell, bystander.rows(), time.next(1));
+  JobResult result = measure_jobs(book.rounds(), cell, beside_filler.rows(), time.next(1));
   const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
   if ((pool.stats().flags & HPZ_POOL_NO_IDLE) != 0) {
     book.warn(
@@ -319,7 +319,7 @@ double measure_bystander(const Options &options, JobBook &book, Progress &progre
   }
   progress.show("");
   book.print("== a program on the CPU of a filler at SCHED_IDLE that always has pages to clear, " +
-                 count_of(result.rounds(), "round") + "\n\n" + render_bystander(result, works),
+                 count_of(result.rounds(), "round") + "\n\n" + render_beside_filler(result, works),
              kLegend);
   book.keep(std::move(result));
   return seconds;
@@ -335,13 +335,13 @@ Options with_part_of_time(const Options &options, double part) {
 int run(const Options &options) {
   JobBook book(options);
   Progress progress;
-  const Options for_takes = with_part_of_time(options, 1 - kBystanderPart);
+  const Options for_takes = with_part_of_time(options, 1 - kBesideFillerPart);
   Pool pool(for_takes, book, progress);
   pool.plan_places();
   pool.measure_places();
   double seconds = pool.seconds();
   try {
-    seconds += measure_bystander(with_part_of_time(options, kBystanderPart), book, progress);
+    seconds += measure_beside_filler(with_part_of_time(options, kBesideFillerPart), book, progress);
   } catch (const Refusal &refusal) {
     book.note(std::string("a program beside a filler was not measured: ") + refusal.what());
   }

@@ -59,7 +59,8 @@
  *     sched_setaffinity
  *   hpz_pool_event_fd: brk close eventfd2 fcntl
  *   hpz_pool_event_rearm: preadv2 read
- *   a filler's start: gettid mmap mprotect munmap prctl rseq rt_sigprocmask set_robust_list
+ *   a filler's start: gettid mmap mprotect munmap prctl rseq rt_sigprocmask sched_getscheduler
+ *     set_robust_list
  *   a filler's end: exit madvise munmap rt_sigprocmask
  * Whoever makes memory also makes these, and those that space.h names calling and populate:
  * hpz_pool_resize, hpz_pool_create, and in an export pool who gets a dropped slab a new file:
@@ -238,7 +239,8 @@ HPZ_API int hpz_pool_fill(struct hpz_pool *pool, int node, size_t pages) HPZ_NOE
 
 /* Makes the node (-1: each) have so many pages, poisoned ones not counted. Growing, pages are
  * mapped and populated: all or nothing. Shrinking, dirty and clean ones are given back to the
- * kernel at once, those that are taken or being cleared when they come back.
+ * kernel at once, those that are taken or being cleared when they come back. (The kernel takes no
+ * locked memory back, mlockall: that stays until all pages that were mapped with it are to go.)
  *
  * Result: -ENOMEM, -EDQUOT, -EMFILE as of hpz_pool_create; -EOPNOTSUPP: the memory is the caller's.
  * The node then has as many pages as before; with node -1 those before it are done. Since 0.1.0. */

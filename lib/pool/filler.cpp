@@ -49,6 +49,9 @@ void Filler::enter() noexcept {
   block_host_signals();
   prctl(PR_SET_NAME, "hpzero-fill");
   id_.store(static_cast<pid_t>(syscall(SYS_gettid)), std::memory_order_relaxed);
+  // Created by a thread of a real-time class it would be one: nothing waits for it so urgently.
+  const long policy = syscall(SYS_sched_getscheduler, 0);
+  if (policy == SCHED_FIFO || policy == SCHED_RR) (void)set_scheduler(0, SCHED_OTHER);
   if (!wants_idle) return;
   // Tried now, while nobody can be kept waiting: whether there is a way back.
   if (set_scheduler(0, SCHED_IDLE) != 0) {

@@ -278,6 +278,20 @@ TEST_F(Filler, a_taker_waits_for_the_chunk_of_its_helper) {
   EXPECT_EQ(stats_of(pool).misses, 1u);
 }
 
+TEST_F(Filler, is_of_no_real_time_class) {
+  std::thread creator([] {
+    const sched_param parameter = {1};
+    if (sched_setscheduler(0, SCHED_RR, &parameter) != 0) {
+      GTEST_SKIP() << "NOT TESTED HERE: this process may not have a real-time class";
+    }
+    const PoolPointer pool = make_pool(plain_options(1));
+    const pid_t filler = wait_for_filler();
+    wait_until([&] { return scheduler_of(filler) == SCHED_OTHER; });
+    EXPECT_EQ(scheduler_of(0), SCHED_RR) << "the creator's own";
+  });
+  creator.join();
+}
+
 // One of the idle class might keep its taker waiting.
 TEST_F(Filler, of_the_idle_class_rests_while_a_taker_clears) {
   const HeldMemory memory(2);

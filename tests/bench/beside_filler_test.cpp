@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // What runs beside a filler, and who takes pages at once: the parts without clocks.
-#include "bench/bystander.h"
+#include "bench/beside_filler.h"
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST(Bystander, StepsReachEveryLineOnce) {
+TEST(BesideFiller, StepsReachEveryLineOnce) {
   for (const uint64_t lines : {1u, 2u, 3u, 7u, 64u, 1000u, 16384u, 65537u}) {
     const uint64_t step = scattering_step(lines);
     std::vector<bool> was_read(lines);
@@ -39,24 +39,24 @@ TEST(Bystander, StepsReachEveryLineOnce) {
   }
 }
 
-std::vector<std::string> ids(const std::vector<BystanderWork> &works) {
+std::vector<std::string> ids(const std::vector<WorkBesideFiller> &works) {
   std::vector<std::string> list;
   list.reserve(works.size());
-  for (const BystanderWork &work : works) list.push_back(work.id);
+  for (const WorkBesideFiller &work : works) list.push_back(work.id);
   return list;
 }
 
-TEST(Bystander, WorksOnHalfOfWhatIsThere) {
+TEST(BesideFiller, WorksOnHalfOfWhatIsThere) {
   const Caches caches = {32 * kKiB, 2 * kMiB, 480 * kMiB};
-  const std::vector<BystanderWork> works = bystander_works(caches, kGiB);
+  const std::vector<WorkBesideFiller> works = works_beside_filler(caches, kGiB);
   ASSERT_THAT(ids(works), ElementsAre("registers", "half_l2", "half_llc"));
   EXPECT_EQ(works[1].set_bytes, kMiB);
   EXPECT_EQ(works[2].set_bytes, 240 * kMiB);
   EXPECT_THAT(works[2].title, HasSubstr("240 MiB"));
-  EXPECT_THAT(ids(bystander_works(caches, 100 * kMiB)), ElementsAre("registers", "half_l2"));
-  EXPECT_THAT(ids(bystander_works({32 * kKiB, kMiB, kMiB}, kGiB)),
+  EXPECT_THAT(ids(works_beside_filler(caches, 100 * kMiB)), ElementsAre("registers", "half_l2"));
+  EXPECT_THAT(ids(works_beside_filler({32 * kKiB, kMiB, kMiB}, kGiB)),
               ElementsAre("registers", "half_llc"));
-  EXPECT_THAT(ids(bystander_works({}, kGiB)), ElementsAre("registers"));
+  EXPECT_THAT(ids(works_beside_filler({}, kGiB)), ElementsAre("registers"));
 }
 
 Sample sample(double ns, uint64_t ranges, std::vector<std::pair<std::string, double>> more = {}) {
@@ -67,7 +67,7 @@ Sample sample(double ns, uint64_t ranges, std::vector<std::pair<std::string, dou
   return s;
 }
 
-TEST(Bystander, SlowerByWhatARoundSays) {
+TEST(BesideFiller, SlowerByWhatARoundSays) {
   JobResult result;
   const auto beside = [](double ns, uint64_t ranges) {
     return sample(ns, ranges, {{"filler_cpu_ns", 15}, {"filled_bytes", 3000}});
@@ -78,7 +78,7 @@ TEST(Bystander, SlowerByWhatARoundSays) {
   EXPECT_NEAR(slowdown(result, "registers"), 0.1, 1e-9);
   EXPECT_EQ(slowdown(result, "half_llc"), 0);
   const std::string text =
-      render_bystander(result, {{"registers", "counts", 0}, {"half_llc", "reads", kMiB}});
+      render_beside_filler(result, {{"registers", "counts", 0}, {"half_llc", "reads", kMiB}});
   EXPECT_THAT(text, ContainsRegex("counts +30.00 ns +33.00 ns +10.0 % +1.4 % +2.73 GB/s\n"));
   EXPECT_THAT(text, Not(HasSubstr("reads")));
 }

@@ -2,8 +2,8 @@
 //
 // A program that shares its CPU with a filler at SCHED_IDLE: how fast it runs while there are pages
 // to be cleared, and while there are none to clear.
-#ifndef HPZERO_BENCH_BYSTANDER_H
-#define HPZERO_BENCH_BYSTANDER_H
+#ifndef HPZERO_BENCH_BESIDE_FILLER_H
+#define HPZERO_BENCH_BESIDE_FILLER_H
 
 #include <cstdint>
 #include <memory>
@@ -20,19 +20,20 @@ namespace hpz::bench {
 uint64_t scattering_step(uint64_t n);
 
 // What the program does: counts in registers, or reads lines all over a working set.
-struct BystanderWork {
+struct WorkBesideFiller {
   std::string id, title;
   uint64_t set_bytes = 0;  // 0: registers alone
 };
 
 // Half of each cache that the CPU tells of and limit_bytes has room for.
-std::vector<BystanderWork> bystander_works(const Caches &caches, uint64_t limit_bytes);
+std::vector<WorkBesideFiller> works_beside_filler(const Caches &caches, uint64_t limit_bytes);
 
-class Bystander {
+class BesideFiller {
  public:
   // The filler of the pool is to run on cpu; pages are made dirty from other_cpu.
-  Bystander(const CleanPool &pool, const std::vector<BystanderWork> &works, int cpu, int other_cpu);
-  ~Bystander();
+  BesideFiller(const CleanPool &pool, const std::vector<WorkBesideFiller> &works, int cpu,
+               int other_cpu);
+  ~BesideFiller();
 
   // Of each work ID_alone and ID_beside: without and with the filler.
   std::vector<JobRow> rows() const;
@@ -50,7 +51,8 @@ class Bystander {
 // What part more time the work takes beside the filler: median over rounds.
 double slowdown(const JobResult &result, const std::string &id);
 
-std::string render_bystander(const JobResult &result, const std::vector<BystanderWork> &works);
+std::string render_beside_filler(const JobResult &result,
+                                 const std::vector<WorkBesideFiller> &works);
 
 }  // namespace hpz::bench
 
