@@ -14,8 +14,8 @@
 
 #include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
-#include "tests/pool/threads.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {

@@ -22,8 +22,8 @@
 
 #include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
-#include "tests/pool/threads.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace {
@@ -313,7 +313,7 @@ TEST(PoolFailures, a_filler_that_sinks_while_it_is_lifted) {
   memory.hold(0, 0);
   ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
   wait_until([] { return HeldMemory::reached() == 2; });
-  EXPECT_EQ(__real_syscall(SYS_sched_getscheduler, fillers[0], 0, 0, 0, 0, 0), SCHED_IDLE);
+  EXPECT_EQ(scheduler_of(fillers[0]), SCHED_IDLE);
   HeldMemory::release();
   wait_until([&] { return stats_of(pool).clean == 1; });
 }

@@ -7,7 +7,6 @@
 #include <hpzero/hpzero.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <functional>
@@ -16,8 +15,8 @@
 
 #include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
-#include "tests/pool/threads.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -41,9 +40,6 @@ class Filler : public testing::Test {
  private:
   const Watchdog watchdog_;
 };
-int scheduler_of(pid_t thread) {
-  return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
-}
 
 // Takes a page on a thread of its own.
 class TakingThread {
@@ -108,7 +104,7 @@ TEST_F(Filler, is_a_thread_that_bothers_nobody) {
     ASSERT_EQ(sched_getaffinity(filler, sizeof cpus, &cpus), 0);
     CPU_AND(&after, &cpus, &before);
     EXPECT_TRUE(CPU_EQUAL(&after, &cpus)) << "inside of its creator's";
-    // Rows F25: all but the synchronous signals.
+    // Row F25: all but the synchronous signals.
     const uint64_t blocked = strtoull(status_of(filler, "SigBlk").c_str(), nullptr, 16);
     for (const int signal : {SIGTERM, SIGALRM, SIGCHLD, SIGINT, SIGUSR1}) {
       EXPECT_NE(blocked >> (signal - 1) & 1, 0u) << signal;

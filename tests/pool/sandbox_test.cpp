@@ -8,46 +8,21 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <exception>
-#include <functional>
 #include <string>
 #include <thread>
 
 #include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
-#include "tests/pool/threads.h"
 #include "tests/support/sandbox.h"
+#include "tests/support/threads.h"
 
 namespace hpz::test {
 namespace {
 
 constexpr uint32_t kRefused =
     HPZ_POOL_FEWER | HPZ_POOL_UNPINNED | HPZ_POOL_NO_LIFT | HPZ_POOL_NO_IDLE;
-
-// What fails in the child is printed there.
-void in_child(const std::function<void()> &body) {
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(60);
-    try {
-      body();
-    } catch (const std::exception &e) {
-      ADD_FAILURE() << e.what();
-    }
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "see above";
-}
-
-int scheduler_of(pid_t thread) {
-  return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
-}
 
 // A taker waits for the chunk in work of a filler that is to be of the idle class. class_in_work:
 // what the filler is; class_awaited: when somebody waits for it.
@@ -77,7 +52,7 @@ void meet_an_idle_filler(uint32_t refused, int class_in_work, int class_awaited)
 
 TEST(PoolSandbox, idle_class_refused) {
   for (const int error : {EPERM, ENOSYS}) {
-    in_child([error] {
+    run_in_child([error] {
       refuse({{SYS_sched_setscheduler, error}});
       meet_an_idle_filler(HPZ_POOL_NO_IDLE, SCHED_OTHER, SCHED_OTHER);
     });
@@ -85,7 +60,7 @@ TEST(PoolSandbox, idle_class_refused) {
 }
 
 TEST(PoolSandbox, no_way_out_of_the_idle_class) {
-  in_child([] {
+  run_in_child([] {
     refuse({{SYS_sched_setscheduler, EPERM, 1, SCHED_OTHER}});
     meet_an_idle_filler(HPZ_POOL_NO_LIFT, SCHED_IDLE, SCHED_IDLE);
   });
@@ -107,19 +82,19 @@ void meet_as_ordinary_user(rlim_t nice_limit) {
   meet_an_idle_filler(may ? 0 : HPZ_POOL_NO_LIFT, SCHED_IDLE, may ? SCHED_OTHER : SCHED_IDLE);
 }
 TEST(PoolSandbox, ordinary_users_have_no_way_out_of_the_idle_class) {
-  in_child([] { meet_as_ordinary_user(0); });
+  run_in_child([] { meet_as_ordinary_user(0); });
 }
 TEST(PoolSandbox, but_by_a_limit_of_20) {
   if (!set_nice_limit(20)) {
     GTEST_SKIP() << "NOT TESTED HERE: RLIMIT_NICE cannot be raised (wants CAP_SYS_RESOURCE)";
   }
-  in_child([] { meet_as_ordinary_user(20); });
-  in_child([] { meet_as_ordinary_user(19); });
+  run_in_child([] { meet_as_ordinary_user(20); });
+  run_in_child([] { meet_as_ordinary_user(19); });
 }
 
 TEST(PoolSandbox, pinning_refused) {
   for (const int error : {EPERM, EINVAL, ENOSYS}) {
-    in_child([error] {
+    run_in_child([error] {
       cpu_set_t own, its;
       ASSERT_EQ(sched_getaffinity(0, sizeof own, &own), 0);
       int last = 0;
@@ -148,7 +123,7 @@ TEST(PoolSandbox, pinning_refused) {
 
 // Row F21: no thread to be had.
 TEST(PoolSandbox, field_F21_no_filler) {
-  in_child([] {
+  run_in_child([] {
     refuse({{SYS_clone3, EAGAIN}, {SYS_clone, EAGAIN}});
     const PoolPointer pool = make_pool(plain_options(2));
     EXPECT_EQ(stats_of(pool).flags & kRefused, HPZ_POOL_FEWER);

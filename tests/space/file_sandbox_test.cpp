@@ -6,11 +6,9 @@
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
 #include <linux/falloc.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
@@ -67,29 +65,14 @@ int memory_file() {
   return memfd_create("file", MFD_CLOEXEC);
 }
 
-void in_child(const std::function<void()> &function) {
-  fflush(nullptr);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    alarm(100);
-    function();
-    fflush(nullptr);
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-}
-
 TEST(FileSandbox, nothing_is_refused) {
-  in_child([] { use_file(memory_file, {}); });
+  run_in_child([] { use_file(memory_file, {}); });
 }
 
 // Row E4. A sandbox's -EPERM is no seal.
 TEST(FileSandbox, field_E4_no_fallocate) {
   for (const int error : {EOPNOTSUPP, ENOSYS, EPERM}) {
-    in_child([error] {
+    run_in_child([error] {
       refuse({{SYS_fallocate, error}});
       use_file(memory_file, {error == EPERM ? -EPERM : -EOPNOTSUPP});
     });
@@ -100,13 +83,13 @@ TEST(FileSandbox, field_E4_no_fallocate_on_a_disk) {
   const Mounted disk("ext4", 64);
   if (!disk.why_not().empty()) GTEST_SKIP() << disk.why_not();
   const auto file = [&] { return disk.file(); };
-  in_child([&] { use_file(file, {}); });
+  run_in_child([&] { use_file(file, {}); });
   for (const int error : {EOPNOTSUPP, ENOSYS, EPERM}) {
-    in_child([&] {
+    run_in_child([&] {
       refuse({{SYS_fallocate, error, 1, kZeroRange}});
       use_file(file, {});
     });
-    in_child([&] {
+    run_in_child([&] {
       refuse({{SYS_fallocate, error, 1, kPunch}, {SYS_fallocate, error, 1, kZeroRange}});
       use_file(file, {error == EPERM ? -EPERM : -EOPNOTSUPP});
     });
@@ -117,7 +100,7 @@ TEST(FileSandbox, field_E4_no_fallocate_on_a_disk) {
 // be asked without moving the caller's offset, which is not ours to move.
 TEST(FileSandbox, no_proc) {
   for (const int error : {ENOENT, EPERM, EACCES}) {
-    in_child([error] {
+    run_in_child([error] {
       refuse({{SYS_openat, error}});
       use_file(memory_file, {0, false});
     });
@@ -126,7 +109,7 @@ TEST(FileSandbox, no_proc) {
 
 TEST(FileSandbox, file_system_unknown) {
   for (const int error : {ENOSYS, EPERM}) {
-    in_child([error] {
+    run_in_child([error] {
       refuse({{SYS_fstatfs, error}});
       use_file(memory_file, {0, false});
     });
@@ -134,7 +117,7 @@ TEST(FileSandbox, file_system_unknown) {
 }
 
 TEST(FileSandbox, no_seeking) {
-  in_child([] {
+  run_in_child([] {
     // The test itself looks at the offset (SEEK_SET, SEEK_CUR).
     refuse({{SYS_lseek, EPERM, 2, SEEK_DATA}, {SYS_lseek, EINVAL, 2, SEEK_HOLE}});
     use_file(memory_file, {});
@@ -143,7 +126,7 @@ TEST(FileSandbox, no_seeking) {
 
 // Too little address space for one mapping of all: by windows.
 TEST(FileSandbox, address_space) {
-  in_child([] {
+  run_in_child([] {
     PoisonedFile file(memory_file(), 0);
     ASSERT_EQ(ftruncate(file.fd(), off_t{64} << 30), 0);
     const rlimit limit = {rlim_t{8} << 30, rlim_t{8} << 30};

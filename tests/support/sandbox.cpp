@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <exception>
 #include <stdexcept>
 #include <vector>
 
@@ -47,6 +49,25 @@ void refuse(std::initializer_list<Refusal> refusals) {
       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
     throw std::runtime_error("no seccomp filter to be had");
   }
+}
+
+void run_in_child(const std::function<void()> &body) {
+  fflush(nullptr);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(90);
+    try {
+      body();
+    } catch (const std::exception &e) {
+      ADD_FAILURE() << e.what();
+    }
+    fflush(nullptr);
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "see above";
 }
 
 void allow_only(const std::vector<long> &numbers) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ void refuse(std::initializer_list<Refusal> refusals);
 // Of this process with all its threads, from here on: any system call but these kills it. Throws as
 // refuse does; then nothing has changed.
 void allow_only(const std::vector<long> &numbers);
+
+// A failure of the test if something fails in the child, which prints what; also if something is
+// thrown there, or if it takes longer than a minute and a half.
+void run_in_child(const std::function<void()> &body);
 
 // For a child, or Setting::prepare: a mount namespace of its own; as an ordinary user, in a user
 // namespace of its own. Throws where there is none to be had.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/support/settings.h"
@@ -74,12 +75,20 @@ uint64_t waited_for_cpu_ns(pid_t thread) {
   return ns;
 }
 
-std::vector<pid_t> workers() {
+std::vector<pid_t> threads_named(const std::string &name) {
   std::vector<pid_t> out;
   for (const pid_t thread : threads_of_process()) {
-    if (status_of(thread, "Name") == "hpzero") out.push_back(thread);
+    if (status_of(thread, "Name") == name) out.push_back(thread);
   }
   return out;
+}
+
+int scheduler_of(pid_t thread) {
+  return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
+}
+
+std::vector<pid_t> workers() {
+  return threads_named("hpzero");
 }
 
 std::vector<pid_t> wait_for_workers(size_t count) {

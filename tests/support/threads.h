@@ -24,7 +24,13 @@ std::string status_of(pid_t thread, const std::string &field);
 // count it.
 uint64_t waited_for_cpu_ns(pid_t thread);
 
-// Those of teams. They name themselves at the end of their start.
+// Threads name themselves, once they run.
+std::vector<pid_t> threads_named(const std::string &name);
+
+// SCHED_OTHER, SCHED_IDLE and so on.
+int scheduler_of(pid_t thread);
+
+// Those of teams, which have their name at the end of their start.
 std::vector<pid_t> workers();
 std::vector<pid_t> wait_for_workers(size_t count);
 
