@@ -95,6 +95,29 @@ TEST(PoolAwait, each_page_is_had_once_and_the_others_leave_at_their_deadline) {
   }
 }
 
+// Who wants several has those that there are, and waits for each of the others.
+TEST(PoolAwait, several_pages) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(3, HPZ_POOL_NO_FILLING));
+  hpz_page kept;
+  ASSERT_EQ(take(pool, kept), 1);
+  hpz_page pages[3] = {HPZ_PAGE_INIT};
+  const uint64_t deadline_ns = in_ms(20);
+  hpz_take_options options = take_options(HPZ_TAKE_AWAIT, deadline_ns);
+  EXPECT_EQ(hpz_pool_take(pool.get(), &options, pages, 3), 2);
+  EXPECT_GE(in_ms(0), deadline_ns) << "it has waited for the third";
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 3, 0}));
+  ASSERT_EQ(hpz_pool_give(pool.get(), pages, 2, 0), 0);
+  options.deadline_ns = in_ms(kLongMs);
+  std::thread giver([&] {
+    wait_until([&] { return stats_of(pool).taken == 3; });  // the two of before, taken again
+    EXPECT_EQ(hpz_pool_give(pool.get(), &kept, 1, 0), 0);
+  });
+  EXPECT_EQ(hpz_pool_take(pool.get(), &options, pages, 3), 3);
+  giver.join();
+  for (const hpz_page &page : pages) EXPECT_TRUE(is_zero(page));
+}
+
 // Whatever brings a page wakes who waits for one.
 TEST(PoolAwait, woken_by_whatever_brings_a_page) {
   const Watchdog watchdog;

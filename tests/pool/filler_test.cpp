@@ -216,6 +216,29 @@ TEST_F(Filler, a_taker_prefers_what_nobody_is_at) {
   memory.release();
 }
 
+TEST_F(Filler, a_page_in_work_is_given_by_nobody) {
+  const HeldMemory memory(1);
+  const PoolPointer pool = memory.pool();
+  hpz_page past, page;
+  ASSERT_EQ(take(pool, past), 1);
+  ASSERT_EQ(hpz_pool_give(pool.get(), &past, 1, 0), 0);
+  memory.hold(0, 0);
+  set_filling(pool, true);
+  wait_until([] { return HeldMemory::reached() == 1; });
+  for (const uint32_t how : {0u, HPZ_GIVE_CLEAR, HPZ_GIVE_UNWRITTEN}) {
+    EXPECT_EQ(hpz_pool_give(pool.get(), &past, 1, how), -ESTALE);
+  }
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 1, 0, 0}));
+  // ... nor by who had it before its next taker, who waits for the chunk.
+  TakingThread taker(pool);
+  wait_until([&] { return stats_of(pool).cleared_bytes == 2 * kPoolPageBytes - kPoolChunkBytes; });
+  EXPECT_EQ(hpz_pool_give(pool.get(), &past, 1, 0), -ESTALE);
+  memory.release();
+  page = taker.page();
+  EXPECT_TRUE(is_zero(page));
+  EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 1, 0}));
+}
+
 TEST_F(Filler, a_taker_that_runs_out_of_time) {
   const HeldMemory memory(1);
   const PoolPointer pool = memory.pool();

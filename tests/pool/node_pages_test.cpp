@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "lib/pool/page_table.h"
 #include "tests/support/settings.h"
 
 namespace hpz::test {
@@ -106,8 +105,8 @@ struct Row {
   State after;
 };
 
-// What the lists may be asked at any time.
-const Row kOfLists[] = {
+const Row kRows[] = {
+    // What the lists may be asked at any time.
     {Given::kDirty, "take_clean", false, State::kDirty},
     {Given::kDirty, "take_any", true, State::kTaken},
     {Given::kDirty, "begin", true, State::kBusy},
@@ -210,7 +209,7 @@ uint64_t count_of(const NodePages::Counts &counts, State state) {
 }
 
 TEST(NodePages, table) {
-  for (const Row &row : kOfLists) {
+  for (const Row &row : kRows) {
     SCOPED_TRACE(std::to_string(static_cast<int>(row.given)) + " " + row.event);
     OnePage one(row.given);
     EXPECT_EQ(apply(one, row.event), row.applies);
@@ -578,27 +577,6 @@ TEST(NodePages, random_interleavings) {
   EXPECT_GT(filled, 0u);
   EXPECT_GT(resumed, 0u);
   EXPECT_GT(helped, 0u);
-}
-
-// --- The table of records ------------------------------------------------------------------------
-
-TEST(PageTable, records_stay_where_they_are) {
-  PageTable table;
-  std::vector<Page *> all;
-  for (uint32_t i = 0; i < 1000; ++i) {
-    Page *const page = table.allocate();
-    ASSERT_NE(page, nullptr);
-    EXPECT_EQ(page->id, i);
-    all.push_back(page);
-  }
-  for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(table.find(i), all[i]);
-  EXPECT_EQ(table.find(1000), nullptr);
-  EXPECT_EQ(table.find(UINT32_MAX), nullptr);
-  EXPECT_EQ(table.find(UINT64_MAX), nullptr);
-  table.free(*all[500]);
-  EXPECT_EQ(table.find(500), all[500]) << "tickets of the past are looked up, too";
-  EXPECT_EQ(table.allocate(), all[500]);
-  EXPECT_EQ(table.allocate()->id, 1000u);
 }
 
 }  // namespace
