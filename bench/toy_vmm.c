@@ -69,7 +69,8 @@ static void create_pool(void) {
     snprintf(file, sizeof file, "/sys/kernel/mm/hugepages/hugepages-%lukB/nr_hugepages", page_kib);
     fprintf(stderr,
             "toy_vmm: too few huge pages are free: reserve %lu more by "
-            "'echo $(($(cat %s) + %lu)) | sudo tee %s', afterwards put them back by - for +\n",
+            "'echo $(($(cat %s) + %lu)) | sudo tee %s', afterwards put them back by - for +; "
+            "where memory has several nodes, so many for each\n",
             pool_pages + pages, file, pool_pages + pages, file);
     exit(2);
   }

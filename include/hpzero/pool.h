@@ -34,7 +34,8 @@
  *    this version or this pool does not know; -ECHILD in another process than the one that created
  *    the pool (a child of fork has neither its memory nor its fillers). Counters are exact after
  *    any result.
- *  - node: as the kernel numbers them; -1: any, or all of them.
+ *  - node: as the kernel numbers them; -1: any, or all of them. The pool has those of which
+ *    hpz_pool_stats_get tells.
  *  - Thread rule: any thread, several at once; not async-signal-safe. Locks are per node, and held
  *    for operations on lists alone. The calling thread's affinity, memory policy, priority, signal
  *    mask and handlers are after the call as before it.
@@ -159,8 +160,8 @@ HPZ_API void hpz_pool_destroy(struct hpz_pool *pool) HPZ_NOEXCEPT;
  *   ANY_CONTENT  the taker overwrites all of it before anybody reads: a dirty page will do, and is
  *                a hit
  *   STRICT       of this node or none; else it is the preferred one
- *   AWAIT        where there are none, waits until some are given or become clean, at most until
- *                the deadline, which must be there */
+ *   AWAIT        where there is none, or not as many as are wanted, waits until some are given or
+ *                become clean, at most until the deadline, which must be there */
 #define HPZ_TAKE_CLEAN_ONLY UINT32_C(0x1)
 #define HPZ_TAKE_ANY_CONTENT UINT32_C(0x2)
 #define HPZ_TAKE_STRICT UINT32_C(0x4)
@@ -193,8 +194,8 @@ struct hpz_page {
   uint64_t offset;  /* of it in fd; 0 */
   uint64_t ticket;  /* of this taking: tells stale and double gives */
   int32_t node;     /* on which it lies; 0 where there is only one */
-  int32_t fd;       /* HPZ_POOL_EXPORT: the slab's file, the pool's to close: duplicate what is to
-                      live longer. Else -1 */
+  int32_t fd;       /* HPZ_POOL_EXPORT: the slab's file (O_CLOEXEC), the pool's to close: duplicate
+                      what is to live longer, or through exec. Else -1 */
   uint32_t outcome; /* enum hpz_take_outcome */
   uint32_t reserved;
 };
@@ -267,9 +268,9 @@ HPZ_API int hpz_pool_event_fd(struct hpz_pool *pool, int node, size_t clean_belo
  * pool. Since 0.1.0. */
 HPZ_API int hpz_pool_event_rearm(struct hpz_pool *pool, int event_fd) HPZ_NOEXCEPT;
 
-/* Never clear or hand out this page again (a SIGBUS with BUS_MCEERR_AO or _AR names the address). A
- * page that is being cleared is poisoned when those who are at it end their chunk, one that is
- * taken when it is given.
+/* Never clear or hand out this page again (a SIGBUS with BUS_MCEERR_AO or _AR names the address; to
+ * be called elsewhere, for its handler may have interrupted who holds a lock). A page that is being
+ * cleared is poisoned when those who are at it end their chunk, one that is taken when it is given.
  *
  * Result: -ENOENT: no page of the pool. Since 0.1.0. */
 HPZ_API int hpz_pool_poison(struct hpz_pool *pool, const void *address) HPZ_NOEXCEPT;
