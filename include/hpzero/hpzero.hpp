@@ -322,6 +322,16 @@ class pool {
     detail::check(holds, "hpz_pool_event_rearm");
     return holds != 0;
   }
+  std::vector<int32_t> nodes() const {
+    std::vector<int32_t> ids;
+    int count = 1;
+    while (static_cast<size_t>(count) > ids.size()) {
+      ids.resize(static_cast<size_t>(count));
+      count = hpz_pool_nodes_get(get(), ids.data(), ids.size());
+      detail::check(count, "hpz_pool_nodes_get");
+    }
+    return ids;
+  }
   [[nodiscard]] hpz_pool_stats stats(int node = -1) const {
     hpz_pool_stats out = HPZ_POOL_STATS_INIT;
     detail::check(hpz_pool_stats_get(get(), node, &out), "hpz_pool_stats_get");

@@ -34,8 +34,8 @@
  *    this version or this pool does not know; -ECHILD in another process than the one that created
  *    the pool (a child of fork has neither its memory nor its fillers). Counters are exact after
  *    any result.
- *  - node: as the kernel numbers them; -1: any, or all of them. The pool has those of which
- *    hpz_pool_stats_get tells.
+ *  - node: as the kernel numbers them (hpz_pool_nodes_get: those that the pool has); -1: any, or
+ *    all of them.
  *  - Thread rule: any thread, several at once; not async-signal-safe. Locks are per node, and held
  *    for operations on lists alone. The calling thread's affinity, memory policy, priority, signal
  *    mask and handlers are after the call as before it.
@@ -320,6 +320,12 @@ struct hpz_pool_stats {
   { sizeof(struct hpz_pool_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
     {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}} }
 /* clang-format on */
+
+/* The nodes that the pool has, as the kernel numbers them, up to count of them. They do not change.
+ *
+ * Result: how many there are, which may be more than count; -EINVAL: nodes NULL with a count. Since
+ * 0.1.0. */
+HPZ_API int hpz_pool_nodes_get(struct hpz_pool *pool, int32_t *nodes, size_t count) HPZ_NOEXCEPT;
 
 /* Counts of one moment for each node. Result: -EINVAL also for out NULL, or a size as of
  * hpz_team_info_get. Since 0.1.0. */

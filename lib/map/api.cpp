@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include "lib/map/call.h"
@@ -16,10 +17,6 @@
 using namespace hpz;
 
 namespace {
-
-bool is_power_of_two(uint64_t number) noexcept {
-  return number != 0 && (number & (number - 1)) == 0;
-}
 
 bool is_within(const Map &map, uint64_t offset, uint64_t len) noexcept {
   return offset <= map.pages.bytes() && len <= map.pages.bytes() - offset;
@@ -58,7 +55,7 @@ int hpz_map_create(const struct hpz_map_options *options, struct hpz_map **out) 
   if (!read_options(options, options->size, known)) return -EINVAL;
   if (known.page_bytes == 0) known.page_bytes = kUsualPage;
   if (known.subpage_bytes == 0) known.subpage_bytes = std::min(kUsualSubpage, known.page_bytes);
-  if (!is_power_of_two(known.page_bytes) || !is_power_of_two(known.subpage_bytes) ||
+  if (!std::has_single_bit(known.page_bytes) || !std::has_single_bit(known.subpage_bytes) ||
       known.subpage_bytes < kSmallestSubpage || known.subpage_bytes > known.page_bytes ||
       known.page_bytes > kMostBytes) {
     return -EINVAL;

@@ -105,6 +105,12 @@ int hpz_pool_poison(struct hpz_pool *pool, const void *address) noexcept {
   return error != 0 ? error : pool_of(pool)->poison(address);
 }
 
+int hpz_pool_nodes_get(struct hpz_pool *pool, int32_t *nodes, size_t count) noexcept {
+  if (nodes == nullptr && count != 0) return -EINVAL;
+  const int error = check(pool);
+  return error != 0 ? error : pool_of(pool)->node_ids(nodes, count);
+}
+
 int hpz_pool_stats_get(struct hpz_pool *pool, int node, struct hpz_pool_stats *out) noexcept {
   if (out == nullptr || !is_info_size(out->size)) return -EINVAL;
   int error = check(pool);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include "lib/pool/huge_pages.h"
@@ -21,10 +22,6 @@ namespace hpz {
 namespace {
 
 constexpr uint64_t kUsualBytes = uint64_t{64} << 20;  // of a node, where nobody says how many pages
-
-bool is_power_of_two(uint64_t value) noexcept {
-  return value != 0 && (value & (value - 1)) == 0;
-}
 
 // The CPUs that fillers may run on. Empty: not known.
 int allowed_cpus(const char *list, CpuSet &out) noexcept {
@@ -87,7 +84,7 @@ int Pool::choose_source(const hpz_pool_options &options) noexcept {
 
 int Pool::choose_sizes(const hpz_pool_options &options) noexcept {
   const uint64_t page = source_.page_bytes;
-  if (!is_power_of_two(page) || page < base_page_bytes() || page > kMostBytes) return -EINVAL;
+  if (!std::has_single_bit(page) || page < base_page_bytes() || page > kMostBytes) return -EINVAL;
   if (options.slab_bytes % page != 0 || options.slab_bytes > kMostBytes) return -EINVAL;
   unit_bytes_ = source_.is_exported && options.slab_bytes != 0 ? options.slab_bytes : page;
   region_bytes_ = source_.is_exported || options.slab_bytes == 0 ? kMostBytes : options.slab_bytes;

@@ -158,7 +158,6 @@ void Pool::look_for_takers(const PoolNode &node, uint32_t seen) noexcept {
 }
 
 void Pool::fill_until_closed(PoolNode &node) noexcept {
-  constexpr uint64_t kRetryNs = 20'000'000;  // renewing, where there was no huge page to be had
   constexpr uint64_t kSecondNs = 1'000'000'000;
   Filler &filler = node.filler;
   bool was_awake = false;

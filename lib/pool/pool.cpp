@@ -46,11 +46,18 @@ int Pool::fill(int32_t node, size_t pages) noexcept {
       if (page == nullptr) return 0;
       const int refused = clear_for_pool(each, *page, renews);
       if (refused != 0) return refused;
-      ++filled;
+      // One that faulted is poisoned now, and not filled. (Poisoned is final.)
+      if (each.locked([&] { return page->state != PoolPageState::kPoisoned; })) ++filled;
     }
     return 0;
   });
   return filled != 0 || error == 0 ? static_cast<int>(filled) : error;
+}
+
+int Pool::node_ids(int32_t *out, size_t count) const noexcept {
+  const auto there = static_cast<int>(nodes_.size());
+  for (size_t i = 0; i < std::min(count, nodes_.size()); ++i) out[i] = nodes_[i]->id;
+  return there;
 }
 
 int Pool::set_filling(int32_t node, bool on) noexcept {

@@ -18,6 +18,7 @@
 #include "lib/pool/page_table.h"
 #include "lib/team/array.h"
 #include "lib/team/cpu_set.h"
+#include "lib/team/mutex_lock.h"
 #include "lib/team/process.h"
 #include "lib/team/topology.h"
 
@@ -95,6 +96,7 @@ class Pool {
   int take(const hpz_take_options &options, hpz_page *out, size_t count) noexcept;
   int give(const hpz_page *pages, size_t count, uint32_t flags) noexcept;
   int fill(int32_t node, size_t pages) noexcept;
+  int node_ids(int32_t *out, size_t count) const noexcept;
   int resize(int32_t node, uint64_t pages) noexcept;
   int set_filling(int32_t node, bool on) noexcept;
   int event_fd(int32_t node, uint64_t clean_below) noexcept;
@@ -170,6 +172,8 @@ class Pool {
   // longer wakes a helper.
   static constexpr uint64_t kAwakeNs = 50'000;
   static constexpr uint64_t kWakeToHelpBytes = 32 << 20;
+  // Of huge pages that others give back nobody tells: so often it is tried to renew slabs.
+  static constexpr uint64_t kRetryNs = 20'000'000;
 
   ProcessId process_;
   bool trusts_marks_ = false;
@@ -209,19 +213,6 @@ struct Pool::Work {
   Page &page;
   bool renews;  // it has no memory, and the caller alone sees to that
   bool is_filler;
-};
-
-class MutexLock {
- public:
-  explicit MutexLock(pthread_mutex_t &mutex) noexcept : mutex_(mutex) {
-    pthread_mutex_lock(&mutex_);
-  }
-  ~MutexLock() { pthread_mutex_unlock(&mutex_); }
-  MutexLock(const MutexLock &) = delete;
-  MutexLock &operator=(const MutexLock &) = delete;
-
- private:
-  pthread_mutex_t &mutex_;
 };
 
 // operation(node) of the node, or of all (-1), up to the first that returns an error.

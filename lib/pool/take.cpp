@@ -156,7 +156,6 @@ void Pool::wait_for_turn(Page &page, uint32_t turn, uint64_t deadline_ns) noexce
 }
 
 int Pool::take_one(const Search &search, Taken &taken) noexcept {
-  constexpr uint64_t kRetryNs = 20'000'000;  // huge pages that others give back are no news
   bool is_waiter = false, may_renew = true;
   int refused = 0, error = 0;
   for (;;) {

@@ -12,6 +12,7 @@
 #include "lib/team/clock.h"
 #include "lib/team/machine.h"
 #include "lib/team/mempolicy.h"
+#include "lib/team/mutex_lock.h"
 #include "lib/team/quota.h"
 #include "lib/team/thread.h"
 
@@ -21,17 +22,6 @@ namespace {
 // A job of less than this runs on the calling thread: to wake a worker and to be woken by it takes
 // 10 to 50 us, in which one thread clears as much.
 constexpr uint64_t kWorthWakingBytes = 1 << 20;
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t &mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~Lock() { pthread_mutex_unlock(&mutex_); }
-  Lock(const Lock &) = delete;
-  Lock &operator=(const Lock &) = delete;
-
- private:
-  pthread_mutex_t &mutex_;
-};
 
 }  // namespace
 
@@ -147,7 +137,7 @@ void Team::chunk_ended(RunningJob &running, uint32_t node, uint64_t bytes) noexc
   RunningJob::Share &share = running.shares[node];
   uint32_t more = 0;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const uint64_t now = monotonic_ns();
     const uint32_t active = share.active.load(std::memory_order_relaxed);
     if (!share.climb.chunk_ended(now, bytes, active)) return;
@@ -195,7 +185,7 @@ Team::Call::~Call() {
 }
 
 void Team::begin(Call &call) noexcept {
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_closing_) call.progress_.stop(-ECANCELED);
   call.next_ = calls_;
   calls_ = &call;
@@ -207,7 +197,7 @@ void Team::end(Call &call) noexcept {
   if (!is_of_this_process()) return;
   bool disposes = false;
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     Call **at = &calls_;
     while (*at != &call) at = &(*at)->next_;
     *at = call.next_;
@@ -267,7 +257,7 @@ int Team::start(RunningJob &running) noexcept {
     return job.threads != 0 && job.threads < limit ? job.threads : limit;
   };
   {
-    const Lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (uint32_t node = 0; node < nodes; ++node) {
       const uint32_t workers = placement_.nodes[node].workers;
       const Knee &knee = nodes_[node].knees[job.verb][job.is_huge];
@@ -303,7 +293,7 @@ void Team::wait_for(RunningJob &running) noexcept {
     progress.report(job);
     if (job.progress != nullptr && !is_of_this_process()) return;  // forked by the callback
     {
-      const Lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (running.is_over()) {
         finish(running);
         break;
@@ -417,7 +407,7 @@ int Team::create(const hpz_team_options &options, Team **out) noexcept {
   }
   if (error == 0) {
     if (nodes > 1 && !can_place_memory()) team->flags_ |= HPZ_TEAM_NO_PLACEMENT;
-    const Lock lock(team->mutex_);
+    const MutexLock lock(team->mutex_);
     error = team->start_workers(allowed);
   }
   if (error != 0) {
@@ -443,7 +433,7 @@ void Team::stop_workers() noexcept {
 void Team::dispose(Team *team) noexcept {
   if (team->is_of_this_process()) {
     {
-      const Lock lock(team->mutex_);
+      const MutexLock lock(team->mutex_);
       team->is_closing_ = true;
       team->stop_workers();
     }
@@ -481,7 +471,7 @@ void Team::destroy() noexcept {
 
 void Team::describe(hpz_team_info &out) noexcept {
   const uint64_t now = monotonic_ns();
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   out.threads = worker_count();
   out.nodes = static_cast<uint32_t>(placement_.nodes.size());
   out.flags = flags_;

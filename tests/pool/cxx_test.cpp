@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <hpzero/hpzero.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -42,6 +43,8 @@ TEST(PoolCxx, life_of_a_page) {
   close(fd);
   pool.give(others, HPZ_GIVE_UNWRITTEN);
   EXPECT_EQ(pool.stats().clean, 3u);
+  const std::vector<int32_t> nodes = pool.nodes();
+  EXPECT_EQ(std::count(nodes.begin(), nodes.end(), page.node), 1);
   pool.resize(4);
   pool.poison(page.base);
   EXPECT_EQ(pool.stats().poisoned, 1u);

@@ -86,6 +86,7 @@ TEST(PoolEnds, field_F23_fork) {
       if (hpz_pool_event_fd(handle, -1, 1) != -ECHILD) failed |= 32;
       if (hpz_pool_event_rearm(handle, event) != -ECHILD) failed |= 32;
       if (hpz_pool_poison(handle, page.base) != -ECHILD) failed |= 64;
+      if (hpz_pool_nodes_get(handle, nullptr, 0) != -ECHILD) failed |= 64;
       if (hpz_pool_stats_get(handle, -1, &stats) != -ECHILD) failed |= 64;
       // MADV_DONTFORK. (Emulators take the advice, and do nothing.)
       if (!is_set("HPZERO_TEST_EMULATOR") && pools_mappings() != 0) failed |= 128;

@@ -409,6 +409,14 @@ TEST_F(Filler, memory_that_is_gone) {
   EXPECT_EQ(take(pool, page), -ENOMEM);
 }
 
+TEST_F(Filler, what_faults_is_not_filled) {
+  const HeldMemory memory(3);
+  const PoolPointer pool = memory.pool();
+  ASSERT_EQ(mprotect(memory.begin() + kPoolPageBytes, kPageBytes, PROT_READ), 0);
+  EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 3), 2);
+  EXPECT_EQ(counts_of(pool), (Counts{2, 0, 0, 0, 1}));
+}
+
 // --- Politeness ----------------------------------------------------------------------------------
 
 TEST_F(Filler, rate_limit) {

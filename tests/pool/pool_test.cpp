@@ -343,6 +343,24 @@ TEST(Pool, deadline_of_a_miss) {
   EXPECT_EQ(stats_of(pool).cleared_bytes, kPoolPageBytes) << "nothing twice";
 }
 
+TEST(Pool, nodes) {
+  const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
+  const int count = hpz_pool_nodes_get(pool.get(), nullptr, 0);
+  ASSERT_GE(count, 1);
+  std::vector<int32_t> nodes(static_cast<size_t>(count) + 1, -7);
+  EXPECT_EQ(hpz_pool_nodes_get(pool.get(), nodes.data(), nodes.size()), count);
+  EXPECT_EQ(nodes.back(), -7) << "not written";
+  uint64_t pages = 0;
+  for (int i = 0; i < count; ++i) {
+    hpz_pool_stats stats = HPZ_POOL_STATS_INIT;
+    ASSERT_EQ(hpz_pool_stats_get(pool.get(), nodes[static_cast<size_t>(i)], &stats), 0);
+    pages += stats.clean;
+  }
+  EXPECT_EQ(pages, stats_of(pool).clean) << "these are all";
+  EXPECT_EQ(hpz_pool_nodes_get(pool.get(), nullptr, 1), -EINVAL);
+  EXPECT_EQ(hpz_pool_nodes_get(nullptr, nodes.data(), 1), -EINVAL);
+}
+
 TEST(Pool, fill) {
   const PoolPointer pool = manual_pool(3);
   EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 3), 0) << "nothing is dirty";
