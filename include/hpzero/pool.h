@@ -5,29 +5,30 @@
  *   state     what it is                                          becomes
  *   clean     reads zero, nobody has it                           taken (a hit)
  *   dirty     somebody has had it                                 busy, by a filler, by a taker (a
- *                                                                 miss), by hpz_pool_fill
+ *                                                                 miss), by hpz_pool_fill; taken,
+ *                                                                 by who takes any content (a hit)
  *   busy      is being cleared                                    clean, or its taker's; dirty
  *                                                                 again if clearing stops, the part
  *                                                                 that is done counts the next time
- *   taken     is a taker's                                        dirty or clean, when given
+ *   taken     is a taker's                                        dirty, clean, or busy, when given
  *   poisoned  hardware memory error: never written, never handed out
  *
  * Each NUMA node has lists of its own, and a filler: a thread pinned to the node's CPUs that clears
  * dirty pages in the background. It works by chunks of a 64th of a page, at least 512 KiB and at
- * most 16 MiB, and at the end of a chunk it stops where it is switched off, and begins no other
- * page while a taker of its node clears: one thread can fill the path to the memory. Instead it
- * helps the taker with its chunks; or rests, if it is of the idle class, in which it might keep the
- * taker waiting. A page that it has begun stays takeable: whoever takes it early waits for the
- * chunk in work and clears the rest.
+ * most 16 MiB, and at the end of a chunk it stops where it is switched off or a taker of its node
+ * clears: one thread can fill the path to the memory. Then it helps the taker with its chunks; or
+ * rests, if it is of the idle class, in which it might keep the taker waiting. A page that it has
+ * begun stays takeable: whoever takes it early waits for the chunk in work and clears the rest.
  *
  * What a page is: page_bytes of memory at a multiple of it; in a pool with HPZ_POOL_EXPORT a whole
  * slab of slab_bytes. Counts of pages count these.
  *
  * Sharing. Whoever holds the descriptor of a file can map and write all of it, before and after. So
  * pages of an ordinary pool carry none (fd -1). With HPZ_POOL_EXPORT each slab is a file of its own
- * that begins at offset 0 (a memfd, sealed against changes of its size), and is taken and given
- * whole. A slab that comes back is dropped: its file is closed and never handed out again, a new
- * one takes its place, cleared by the kernel; unless the giver asserts HPZ_GIVE_SOLE_OWNER.
+ * that begins at offset 0 (a memfd, sealed against changes of its size; of a mount a file without
+ * seals, which its holders can shrink), and is taken and given whole. A slab that comes back is
+ * dropped: its file is closed and never handed out again, a new one takes its place, cleared by the
+ * kernel; unless the giver asserts HPZ_GIVE_SOLE_OWNER.
  *
  * Rules for all calls, where a declaration says nothing else:
  *  - Result: 0, or a negative errno value; -EINVAL for a NULL pool, a struct, flags or node that
@@ -36,8 +37,9 @@
  *    any result.
  *  - node: as the kernel numbers them (hpz_pool_nodes_get: those that the pool has); -1: any, or
  *    all of them.
- *  - Thread rule: any thread, several at once; not async-signal-safe. Locks are per node, and held
- *    for operations on lists alone. The calling thread's affinity, memory policy, priority, signal
+ *  - Thread rule: any thread, several at once; not async-signal-safe. The locks that takers and
+ *    givers meet are of a node, and held for operations on lists alone; calls of hpz_pool_resize
+ *    wait for each other. The calling thread's affinity, memory policy, priority, signal
  *    mask and handlers are after the call as before it.
  *  - Memory that is handed out reads zero, unless the taker said that any content will do. Nobody
  *    may touch a page that is not taken, and no other than its taker one that is.
@@ -70,7 +72,7 @@
  *     read unlink
  * hpz_pool_create also looks at the machine, as hpz_team_create does in team.h, starts fillers, and
  * asks what a mount is:
- *   hpz_pool_create: access clone clone3 statfs
+ *   hpz_pool_create: clone clone3 statfs
  */
 #ifndef HPZERO_POOL_H
 #define HPZERO_POOL_H
@@ -117,16 +119,16 @@ struct hpz_pool_options {
   const char *cpus;          /* CPUs for fillers, as "0-3,8": those of them that the calling thread
                               may use. NULL: all that it may use. A node without such a CPU is
                               served from the nearest that has one */
-  uint64_t fill_bytes_per_s; /* each filler clears at most so much, helpers not counted; 0: no
-                                limit */
+  uint64_t fill_bytes_per_s; /* each filler clears at most so much, for takers, too; what these
+                                clear is not counted; 0: no limit */
   void *base;                /* memory that the caller owns and keeps mapped, at a multiple of */
   uint64_t len;              /* ... page_bytes, and as long; NULL: none. It is populated, and dirty
                                 at first unless HPZ_POOL_ZEROED */
   uint64_t leave_pages;      /* hugetlb: so many pages of this size stay free on each node, for
-                                others: -EDQUOT where fewer would, and no dropped slab is
-                                renewed. (Others may take them at any time: it is looked before and
-                                after.) */
-  uint64_t most_pages_per_node; /* -EDQUOT beyond; 0: no limit */
+                                others, as far as /sys tells: -EDQUOT where fewer would, and
+                                no dropped slab is renewed. (Others may take them at any time: it
+                                is looked before and after.) */
+  uint64_t most_pages_per_node; /* -EDQUOT beyond; 0: no limit. Not of a range */
   const char *mount;            /* a folder of a hugetlbfs mount to take pages from; NULL: none */
   struct hpz_team *team; /* populates, when the pool is created and when it grows; it must live as
                             long. NULL: the calling thread does */
@@ -145,8 +147,8 @@ struct hpz_pool_options {
  * range that wraps or is not aligned, cpus as of hpz_team_create, 2^32 pages or more;
  * -ENOMEM: no memory, or not as many huge pages; -EDQUOT: leave_pages, most_pages_per_node;
  * -EMFILE: no descriptors left; -EACCES, -ENOENT: of the mount, also later; -EFAULT, -EACCES,
- * -EHWPOISON: the range is not mapped, not for writing, poisoned. There is no pool then, and
- * nothing is kept. Since 0.1.0. */
+ * -EHWPOISON: the range is not mapped, not for writing, poisoned; -ECHILD: the team is another
+ * process's. There is no pool then, and nothing is kept. Since 0.1.0. */
 HPZ_API int hpz_pool_create(const struct hpz_pool_options *options,
                             struct hpz_pool **out) HPZ_NOEXCEPT;
 
@@ -226,9 +228,9 @@ HPZ_API int hpz_pool_take(struct hpz_pool *pool, const struct hpz_take_options *
 
 /* Gives pages back, of any takes and nodes. Each that can be given is, whatever becomes of others.
  *
- * Result: 0, or the first error: -EINVAL: no page of this pool; -ESTALE: not taken under this
- * ticket: given already, or given and taken again; flags that do not go together (nothing is given
- * then). Since 0.1.0. */
+ * Result: 0, or the first error: -EINVAL: no page of this pool, or flags that do not go together
+ * (nothing is given then); -ESTALE: not taken under this ticket: given already, or given and taken
+ * again. Since 0.1.0. */
 HPZ_API int hpz_pool_give(struct hpz_pool *pool, const struct hpz_page *pages, size_t count,
                           uint32_t flags) HPZ_NOEXCEPT;
 
@@ -243,7 +245,8 @@ HPZ_API int hpz_pool_fill(struct hpz_pool *pool, int node, size_t pages) HPZ_NOE
  * kernel at once, those that are taken or being cleared when they come back. (The kernel takes no
  * locked memory back, mlockall: that stays until all pages that were mapped with it are to go.)
  *
- * Result: -ENOMEM, -EDQUOT, -EMFILE as of hpz_pool_create; -EOPNOTSUPP: the memory is the caller's.
+ * Result: -EINVAL: 2^32 pages or more; -ENOMEM, -EDQUOT, -EMFILE as of hpz_pool_create;
+ * -EOPNOTSUPP: the memory is the caller's.
  * The node then has as many pages as before; with node -1 those before it are done. Since 0.1.0. */
 HPZ_API int hpz_pool_resize(struct hpz_pool *pool, int node, size_t pages) HPZ_NOEXCEPT;
 

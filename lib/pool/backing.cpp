@@ -7,7 +7,6 @@
 #include <linux/memfd.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -15,20 +14,27 @@
 
 #include <algorithm>
 
+#include "lib/pool/huge_pages.h"
 #include "lib/space/pages.h"
+#include "lib/space/residency.h"
 
 namespace hpz {
 namespace {
 
 // --- Files without a name ------------------------------------------------------------------------
 
+// -EINVAL: it is another file system.
+int64_t hugetlbfs_page_bytes(const struct statfs &system) noexcept {
+  if (static_cast<unsigned long>(system.f_type) != HUGETLBFS_MAGIC) return -EINVAL;
+  return static_cast<int64_t>(system.f_bsize);
+}
+
 // What was mounted there when the pool was created may be gone: a file of what is below would be
 // of small pages, and have our content written to a disk.
 bool is_of_mount(int fd, uint64_t page_bytes) noexcept {
   struct statfs system;
   return fstatfs(fd, &system) == 0 &&
-         static_cast<unsigned long>(system.f_type) == HUGETLBFS_MAGIC &&
-         static_cast<uint64_t>(system.f_bsize) == page_bytes;
+         hugetlbfs_page_bytes(system) == static_cast<int64_t>(page_bytes);
 }
 
 int open_in_folder(const char *mount) noexcept {
@@ -138,47 +144,20 @@ bool is_absent(char *base, uint64_t bytes) noexcept {
   return true;
 }
 
-uint64_t transparent_page_bytes() noexcept {
-  const int fd = open("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", O_RDONLY | O_CLOEXEC);
-  char text[32] = {};
-  if (fd >= 0) {
-    const ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (length > 0) return strtoull(text, nullptr, 10);
-  }
-  return 0;
-}
-
-// Whether all of it is mapped by huge pages, by PAGEMAP_SCAN (Linux 6.7). False also where that is
-// not there.
-bool is_all_huge(const char *base, uint64_t bytes) noexcept {
-  struct Region {
-    uint64_t begin, end, categories;
-  };
-  struct Scan {  // struct pm_scan_arg of linux/fs.h
-    uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages, category_inverted,
-        category_mask, category_anyof_mask, return_mask;
-  };
-  constexpr uint64_t kHuge = 1 << 6;  // PAGE_IS_HUGE
-  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  Region found = {};
-  const auto start = reinterpret_cast<uintptr_t>(base);
-  Scan scan = {
-      sizeof(Scan), 0,     start, start + bytes, 0, reinterpret_cast<uintptr_t>(&found), 1, 1,
-      kHuge,        kHuge, 0,     kHuge};
-  const int regions = ioctl(fd, _IOWR('f', 16, Scan), &scan);
-  close(fd);
-  return regions == 0;
-}
-
 }  // namespace
+
+bool has_huge_pages(uint64_t page_bytes) noexcept {
+  Source source;
+  source.page_bytes = page_bytes;
+  const int fd = memfd(source);
+  if (fd >= 0) close(fd);
+  // Of no such size, no such pages, no such file. Any other refusal is to be told when it matters.
+  return fd != -ENODEV && fd != -ENOSYS && fd != -EINVAL;
+}
 
 int64_t mounted_page_bytes(const char *mount) noexcept {
   struct statfs system;
-  if (statfs(mount, &system) != 0) return -errno;
-  if (static_cast<unsigned long>(system.f_type) != HUGETLBFS_MAGIC) return -EINVAL;
-  return static_cast<int64_t>(system.f_bsize);
+  return statfs(mount, &system) == 0 ? hugetlbfs_page_bytes(system) : -errno;
 }
 
 int map_memory(const Source &source, uint64_t bytes, MappedMemory &out) noexcept {
@@ -233,9 +212,11 @@ int populate_memory(const Source &source, const hpz_range *ranges, size_t count,
 
 uint64_t obtained_page_bytes(const Source &source, const char *base, uint64_t bytes) noexcept {
   if (source.backing == HPZ_BACKING_HUGETLB) return source.page_bytes;
-  if (source.backing == HPZ_BACKING_PLAIN || !is_all_huge(base, bytes)) return base_page_bytes();
-  const uint64_t huge = transparent_page_bytes();
-  return std::max<uint64_t>(huge, base_page_bytes());
+  if (source.backing == HPZ_BACKING_PLAIN) return base_page_bytes();
+  const Residency residency;
+  const auto begin = reinterpret_cast<uintptr_t>(base);
+  if (!residency.is_all_huge(begin, begin + bytes)) return base_page_bytes();
+  return std::max<uint64_t>(transparent_page_bytes(""), base_page_bytes());
 }
 
 }  // namespace hpz

@@ -23,6 +23,10 @@ struct MappedMemory {
   int fd = -1;  // stays open where the source is exported
 };
 
+// Whether the kernel has huge pages of this size, free ones or not: by itself, for /sys may not be
+// there.
+bool has_huge_pages(uint64_t page_bytes) noexcept;
+
 // The page size of a folder's hugetlbfs; -EINVAL: it is another file system; -errno.
 int64_t mounted_page_bytes(const char *mount) noexcept;
 

@@ -23,23 +23,6 @@ namespace {
 
 constexpr uint64_t kUsualBytes = uint64_t{64} << 20;  // of a node, where nobody says how many pages
 
-// The CPUs that fillers may run on. Empty: not known.
-int allowed_cpus(const char *list, CpuSet &out) noexcept {
-  CpuSet affinity;
-  if (read_affinity(affinity) == -ENOMEM) return -ENOMEM;
-  if (list == nullptr) {
-    out = std::move(affinity);
-    return 0;
-  }
-  CpuSet listed;
-  const int error = parse_cpu_list(list, listed);
-  if (error != 0) return error;
-  if (!affinity.empty()) listed.keep_only(affinity);
-  if (listed.empty()) return -EINVAL;
-  out = std::move(listed);
-  return 0;
-}
-
 }  // namespace
 
 int Pool::choose_source(const hpz_pool_options &options) noexcept {
@@ -54,7 +37,10 @@ int Pool::choose_source(const hpz_pool_options &options) noexcept {
   }
   if (has(HPZ_POOL_EXPORT) && (has(HPZ_POOL_THP) || is_range)) return -EINVAL;
   if (has(HPZ_POOL_ZEROED) && !is_range) return -EINVAL;
-  if (is_range && (options.pages_per_node != 0 || has(HPZ_POOL_EMPTY))) return -EINVAL;
+  if (is_range &&
+      (options.pages_per_node != 0 || options.most_pages_per_node != 0 || has(HPZ_POOL_EMPTY))) {
+    return -EINVAL;
+  }
   if (has(HPZ_POOL_EMPTY) && options.pages_per_node != 0) return -EINVAL;
 
   source_.page_bytes = options.page_bytes != 0 ? options.page_bytes : kHugePageBytes;
@@ -75,7 +61,7 @@ int Pool::choose_source(const hpz_pool_options &options) noexcept {
     mount_ = strdup(options.mount);
     if (mount_ == nullptr) return -ENOMEM;
     source_.mount = mount_;
-  } else if (!has_huge_page_size("", source_.page_bytes)) {
+  } else if (!has_huge_pages(source_.page_bytes)) {
     if (!has(HPZ_POOL_FALL_BACK)) return -EINVAL;
     source_.backing = HPZ_BACKING_THP;
   }
@@ -153,10 +139,9 @@ int Pool::order_nodes(const Topology &topology) noexcept {
 // Those with memory that the calling thread may use.
 int Pool::find_nodes(const hpz_pool_options &options) noexcept {
   CpuSet allowed;
-  int error = allowed_cpus(options.cpus, allowed);
+  const Topology *topology = nullptr;
+  int error = usable_cpus(options.cpus, allowed, topology);
   if (error != 0) return error;
-  const Topology *const topology = machine_topology(allowed);
-  if (topology == nullptr) return -ENOMEM;
   Placement placement;
   error = place_workers({*topology, allowed, 0, 0}, placement);
   if (error != 0) return error;
@@ -196,17 +181,21 @@ int Pool::adopt_range(const hpz_pool_options &options) noexcept {
     PoolNode *node = nodes_[0];
     void *at = page->base;
     int id = 0;
-    if (has_many_nodes_ && query_page_nodes(&at, 1, &id) == 0) {
-      PoolNode *const its = find_node(id);
-      if (its != nullptr) node = its;
+    if (has_many_nodes_) {
+      PoolNode *const its = query_page_nodes(&at, 1, &id) == 0 ? find_node(id) : nullptr;
+      if (its != nullptr) {
+        node = its;
+      } else {
+        flags_.fetch_or(HPZ_POOL_NO_PLACEMENT);
+      }
     }
     page->node.store(node->index, std::memory_order_relaxed);
     node->locked([&] {
       ++node->target;
       node->pages.add(*page, (options.flags & HPZ_POOL_ZEROED) != 0);
     });
-    wake_filler(*node);
   }
+  for (PoolNode *const node : nodes_) wake_filler(*node);
   return 0;
 }
 

@@ -50,12 +50,16 @@ class Filler {
   // Under the node's lock.
   const Page *current = nullptr;  // the page at which it is
   bool is_asleep = false;
-  bool wants_idle = false;
-  bool is_pinned = false;
+  FutexWord epoch{0};  // counts what may give it something to do; it sleeps on it
+  FutexWord rests{0};  // counts the pages that it has left; pausers sleep on it
+
+  // The filler's own.
   uint64_t not_before_ns = 0;  // the rate limit
   uint64_t retry_ns = 0;       // when renewing slabs is tried again
-  FutexWord epoch{0};          // counts what may give it something to do; it sleeps on it
-  FutexWord rests{0};          // counts the pages that it has left; pausers sleep on it
+
+  // Of who starts it.
+  bool wants_idle = false;
+  bool is_pinned = false;
 
   // What the scheduler refused.
   std::atomic<bool> cannot_sink{false}, cannot_lift{false};

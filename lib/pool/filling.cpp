@@ -107,8 +107,10 @@ void Pool::wake_filler(PoolNode &node) noexcept {
   if (word != nullptr) futex_wake(*word, 1);
 }
 
+// What is too many is not cleared: whoever has just left it is about to drop it. And shrinking
+// waits for a filler that is at a page, not for one that comes to it later.
 bool Pool::has_work(const PoolNode &node) const noexcept {
-  if (!node.filler.may_work()) return false;
+  if (!node.filler.may_work() || node.has_too_many()) return false;
   const bool helps = node.clearing.load(std::memory_order_relaxed) != 0;
   return helps ? may_help() : node.pages.has_dirty();
 }
@@ -144,9 +146,7 @@ Page *Pool::find_work(PoolNode &node, uint64_t &until_ns) noexcept {
     until_ns = begin_ns;
     return nullptr;
   }
-  if (!helps) return node.pages.begin(false, true);
-  // Shrinking waits for fillers that are at a page, not for those who come to one later.
-  return node.has_too_many() ? nullptr : node.pages.help();
+  return helps ? node.pages.help() : node.pages.begin(false, true);
 }
 
 // Whoever takes page after page clears the next one soon, and to sleep and be woken would take

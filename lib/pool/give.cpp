@@ -39,7 +39,7 @@ int Pool::give_one(const hpz_page &given, uint32_t flags) noexcept {
       node.pages.begin_given(*page);
     } else {
       node.pages.give(*page, (flags & HPZ_GIVE_UNWRITTEN) != 0 && page->was_zero);
-      if (node.pages.has_dirty() && node.filler.may_work()) word = whom_to_wake(node);
+      word = whom_to_wake(node);
     }
     has_too_many = node.has_too_many();
     node.events.look(node.pages.counts());

@@ -179,7 +179,7 @@ int Pool::grow(PoolNode &node, uint64_t pages) noexcept {
 
 // --- Shrinking -----------------------------------------------------------------------------------
 
-// Those that nobody has.
+// Those that nobody has. The filler has begun nothing while there were too many.
 void Pool::drop_spares(PoolNode &node) noexcept {
   for (;;) {
     Page *const page = node.locked([&]() -> Page * {
@@ -188,9 +188,10 @@ void Pool::drop_spares(PoolNode &node) noexcept {
       node.events.look(node.pages.counts());
       return spare;
     });
-    if (page == nullptr) return;
+    if (page == nullptr) break;
     make_hole(*page);
   }
+  wake_filler(node);
 }
 
 void Pool::shrink(PoolNode &node) noexcept {
@@ -229,7 +230,11 @@ int Pool::resize_node(PoolNode &node, uint64_t pages) noexcept {
   if (pages > usable) error = grow(node, pages - usable);
   node.locked([&] { node.target = error == 0 ? pages : target_before; });
   // After an error: what came back meanwhile was not too many then.
-  if (error != 0 || pages < usable) shrink(node);
+  if (error != 0 || pages < usable) {
+    shrink(node);
+  } else {
+    wake_filler(node);  // what was too many may be so no longer
+  }
   return error;
 }
 

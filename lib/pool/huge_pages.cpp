@@ -49,8 +49,10 @@ int64_t read_number(const Path &folder, const char *name) noexcept {
 
 }  // namespace
 
-bool has_huge_page_size(const char *root, uint64_t page_bytes) noexcept {
-  return page_bytes >= 1024 && access(folder(root, page_bytes).text, F_OK) == 0;
+uint64_t transparent_page_bytes(const char *root) noexcept {
+  Path path;
+  (void)snprintf(path.text, sizeof path.text, "%s/sys/kernel/mm/transparent_hugepage", root);
+  return static_cast<uint64_t>(std::max<int64_t>(0, read_number(path, "hpage_pmd_size")));
 }
 
 int64_t free_huge_pages(const char *root, uint64_t page_bytes, int32_t node) noexcept {

@@ -30,11 +30,14 @@ class NodeLock {
   }
   void unlock() noexcept {
     const uint32_t before = word_.exchange(kFree, std::memory_order_release);
-    if ((before & kAwaited) != 0) futex_wake(word_, 1);
+    if ((before & kAwaited) == 0) return;
+    // All, where a filler is among them: woken alone it might not run for 10 ms, with the others
+    // asleep at a lock that is free.
+    futex_wake(word_, (before & kFillerWaits) != 0 ? UINT32_MAX : 1);
   }
 
  private:
-  static constexpr uint32_t kFree = 0, kHeld = 1, kFillers = 2, kAwaited = 4;
+  static constexpr uint32_t kFree = 0, kHeld = 1, kFillers = 2, kAwaited = 4, kFillerWaits = 8;
   // To sleep and be woken takes 10 us and more, a list operation 50 ns: this many looks take some
   // 300 ns.
   static constexpr int kLooks = 100;
@@ -53,7 +56,7 @@ class NodeLock {
         if (word_.compare_exchange_weak(word, as | kAwaited, std::memory_order_acquire)) return;
         continue;
       }
-      const uint32_t awaited = word | kAwaited;
+      const uint32_t awaited = word | kAwaited | (as == kFillers ? kFillerWaits : 0);
       if (word != awaited &&
           !word_.compare_exchange_weak(word, awaited, std::memory_order_relaxed)) {
         continue;

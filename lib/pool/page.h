@@ -62,6 +62,9 @@ struct alignas(64) Page {
   uint32_t workers = 0;      // busy: threads that may be at its memory
   int32_t fd = -1;
   Chunks chunks;
+  // Names it and its taking, where generation is not 0.
+  uint64_t ticket() const noexcept { return uint64_t{generation} << 32 | id; }
+
   FutexWord turn{0};  // counts what a taker that waits for it has to look at
 
   // One page alone, taken and given on and on, comes round in some minutes.

@@ -172,13 +172,15 @@ Pool::~Pool() {
 
 void Pool::destroy() noexcept {
   const bool is_parent = is_of_this_process();
-  for (PoolNode *const node : nodes_) {
-    // In a child there is no such thread, and the lock may be held by one that is not there.
-    if (!is_parent || !node->filler.is_there()) continue;
-    node->filler.close();
-    wake_filler(*node);
-    node->filler.lift();
-    node->filler.join();
+  // In a child there are no such threads, and a lock may be held by one that is not there.
+  if (is_parent) {
+    for (PoolNode *const node : nodes_) {
+      if (!node->filler.is_there()) continue;
+      node->filler.close();
+      wake_filler(*node);
+      node->filler.lift();
+    }
+    for (PoolNode *const node : nodes_) node->filler.join();
   }
   while (regions_ != nullptr) {
     Region *const region = regions_;

@@ -199,7 +199,8 @@ class Pool {
 
   // One resize at a time; held while memory is populated.
   pthread_mutex_t growth_ = PTHREAD_MUTEX_INITIALIZER;
-  // Of the regions, and of starting fillers. Held for lists alone, never by a filler.
+  // Of the regions, and of starting fillers. Held while memory is mapped or unmapped, not while it
+  // is populated; never by a filler.
   pthread_mutex_t regions_lock_ = PTHREAD_MUTEX_INITIALIZER;
   Region *regions_ = nullptr;
 

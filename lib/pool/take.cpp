@@ -34,7 +34,7 @@ struct Pool::Taken {
   hpz_take_outcome outcome = HPZ_TAKE_HIT;
   bool renews = false;  // there is no memory yet, and nobody else sees to it
   bool lifts = false;   // it is the filler who is at it
-  // As they were under the lock.
+  // As it was under the lock.
   uint64_t ticket = 0;
 };
 
@@ -52,7 +52,7 @@ Page *Pool::look(PoolNode &node, unsigned kinds, bool may_renew, Taken &taken) n
     if ((kinds & Pass::kAny) != 0) page = node.pages.take_any();
     if ((kinds & Pass::kClean) != 0) page = node.pages.take_clean();
     if (page != nullptr) {
-      taken.ticket = uint64_t{page->generation} << 32 | page->id;
+      taken.ticket = page->ticket();
       node.latency[HPZ_TAKE_HIT].add(monotonic_ns() - taken.since_ns);
     } else if ((kinds & Pass::kDirty) != 0) {
       page = node.pages.begin(true, may_renew);
@@ -109,7 +109,7 @@ int Pool::clear_for_taker(const Search &search, Taken &taken) noexcept {
       switch (node.pages.settle(page)) {
         case NodePages::Settled::kTaken:
           error = 0;
-          taken.ticket = uint64_t{page.generation} << 32 | page.id;
+          taken.ticket = page.ticket();
           node.latency[taken.outcome].add(monotonic_ns() - taken.since_ns);
           break;
         case NodePages::Settled::kLost:

@@ -20,7 +20,7 @@ struct ScanArgument {
   uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
 };
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArgument);
-constexpr uint64_t kIsPresent = 1 << 3, kIsSwapped = 1 << 4, kIsPfnZero = 1 << 5;
+constexpr uint64_t kIsPresent = 1 << 3, kIsSwapped = 1 << 4, kIsPfnZero = 1 << 5, kIsHuge = 1 << 6;
 
 }  // namespace
 
@@ -47,6 +47,24 @@ Residency::Residency() noexcept : fd_(open("/proc/thread-self/pagemap", O_RDONLY
   argument.vec = reinterpret_cast<uintptr_t>(region);
   argument.vec_len = 1;
   can_scan_ = ioctl(fd_, kPagemapScan, &argument) == 1;
+}
+
+bool Residency::is_all_huge(uintptr_t begin, uintptr_t end) const noexcept {
+  if (!can_scan_) return false;
+  // One that is not is enough.
+  uint64_t region[3] = {};
+  ScanArgument argument = {};
+  argument.size = sizeof argument;
+  argument.start = begin;
+  argument.end = end;
+  argument.vec = reinterpret_cast<uintptr_t>(region);
+  argument.vec_len = argument.max_pages = 1;
+  argument.category_inverted = argument.category_mask = kIsHuge;
+  argument.return_mask = kIsHuge;
+  int found;
+  do found = ioctl(fd_, kPagemapScan, &argument);
+  while (found < 0 && errno == EINTR);
+  return found == 0;
 }
 
 Residency::~Residency() {

@@ -28,6 +28,9 @@ class Residency {
   bool can_scan() const noexcept { return can_scan_; }
   int fd() const noexcept { return fd_; }
 
+  // Whether all of it is mapped by huge pages. False also where PAGEMAP_SCAN is not there.
+  bool is_all_huge(uintptr_t begin, uintptr_t end) const noexcept;
+
   // Whether the page is a guard page (MADV_GUARD_INSTALL): an access is a fault.
   bool is_guard(uintptr_t page) const noexcept;
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lib/team/machine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include <atomic>
 #include <new>
+#include <utility>
 
 namespace hpz {
 namespace {
@@ -41,6 +43,27 @@ const Topology *machine_topology(const CpuSet &allowed) noexcept {
   while (!g_topology.compare_exchange_weak(loaded->before, loaded, std::memory_order_acq_rel)) {
   }
   return &loaded->topology;
+}
+
+int usable_cpus(const char *list, CpuSet &out, const Topology *&topology) noexcept {
+  CpuSet affinity;
+  if (read_affinity(affinity) == -ENOMEM) return -ENOMEM;
+  CpuSet listed;
+  if (list != nullptr) {
+    const int error = parse_cpu_list(list, listed);
+    if (error != 0) return error;
+    if (!affinity.empty()) listed.keep_only(affinity);
+    if (listed.empty()) return -EINVAL;
+  }
+  out = list != nullptr ? std::move(listed) : std::move(affinity);
+  topology = machine_topology(out);
+  if (topology == nullptr) return -ENOMEM;
+  if (out.empty()) {
+    for (const Topology::Cpu &cpu : topology->cpus) {
+      if (!out.add(cpu.cpu)) return -ENOMEM;
+    }
+  }
+  return 0;
 }
 
 }  // namespace hpz

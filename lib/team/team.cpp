@@ -338,25 +338,9 @@ void Team::finish(RunningJob &running) noexcept {
 int Team::place(const hpz_team_options &options, CpuSet &allowed) noexcept {
   constexpr uint32_t kMostThreads = 16384;
   if (options.threads > kMostThreads) return -EINVAL;
-  CpuSet affinity;
-  if (read_affinity(affinity) == -ENOMEM) return -ENOMEM;
-  CpuSet listed;
-  if (options.cpus != nullptr) {
-    const int error = parse_cpu_list(options.cpus, listed);
-    if (error != 0) return error;
-    // Where the mask cannot be read (seccomp), what the caller names is taken at its word.
-    if (!affinity.empty()) listed.keep_only(affinity);
-    if (listed.empty()) return -EINVAL;
-  }
-  allowed = options.cpus != nullptr ? std::move(listed) : std::move(affinity);
-
-  const Topology *const topology = machine_topology(allowed);
-  if (topology == nullptr) return -ENOMEM;
-  if (allowed.empty()) {
-    for (const Topology::Cpu &cpu : topology->cpus) {
-      if (!allowed.add(cpu.cpu)) return -ENOMEM;
-    }
-  }
+  const Topology *topology = nullptr;
+  const int error = usable_cpus(options.cpus, allowed, topology);
+  if (error != 0) return error;
   const uint32_t quota = options.threads == 0 ? read_cpu_quota("") : 0;
   return place_workers({*topology, allowed, quota, options.threads}, placement_);
 }

@@ -27,12 +27,6 @@ TEST(HugePageCounts, field_G8_by_size) {
   add_pool(root, "2048", "100\n", "30\n");
   add_pool(root, "1048576", "7\n", "0\n");
   const char *const at = root.path().c_str();
-  EXPECT_TRUE(has_huge_page_size(at, k2M));
-  EXPECT_TRUE(has_huge_page_size(at, k1G));
-  EXPECT_FALSE(has_huge_page_size(at, uint64_t{64} << 10));
-  EXPECT_FALSE(has_huge_page_size(at, uint64_t{512} << 20));
-  EXPECT_FALSE(has_huge_page_size(at, 1));
-  EXPECT_FALSE(has_huge_page_size(at, 0));
   EXPECT_EQ(free_huge_pages(at, k2M, 0), 70) << "less those that somebody has reserved";
   EXPECT_EQ(free_huge_pages(at, k1G, 0), 7);
   EXPECT_LT(free_huge_pages(at, uint64_t{32} << 20, 0), 0);
@@ -55,6 +49,13 @@ TEST(HugePageCounts, never_below_zero) {
   EXPECT_EQ(free_huge_pages(root.path().c_str(), k2M, 0), 0);
   root.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "");
   EXPECT_LT(free_huge_pages(root.path().c_str(), k2M, 0), 0) << "empty";
+}
+
+TEST(HugePageCounts, transparent) {
+  const ScratchFolder root;
+  EXPECT_EQ(transparent_page_bytes(root.path().c_str()), 0u) << "nobody tells";
+  root.write("sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n");
+  EXPECT_EQ(transparent_page_bytes(root.path().c_str()), k2M);
 }
 
 }  // namespace

@@ -71,6 +71,14 @@ TEST(Pool, bad_options) {
          o.base = reinterpret_cast<void *>(UINTPTR_MAX - kPageBytes + 1);
          o.len = 2 * kPageBytes;
        }},
+      {"range with a limit",
+       [](auto &o) {
+         o = HPZ_POOL_OPTIONS_INIT;
+         o.page_bytes = kPageBytes;
+         o.base = memory;
+         o.len = kPageBytes;
+         o.most_pages_per_node = 1;
+       }},
       {"range without length",
        [](auto &o) {
          o = HPZ_POOL_OPTIONS_INIT;
