@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -137,7 +136,7 @@ TEST(MapThreads, the_second_waits) {
   std::atomic<bool> has_returned{false};
   std::atomic<pid_t> waiting{0};
   std::thread second([&] {
-    waiting = static_cast<pid_t>(syscall(SYS_gettid));
+    waiting = this_thread();
     hpz_job_report its = HPZ_JOB_REPORT_INIT;
     EXPECT_EQ(hpz_map_zero(map.get(), space.get(), nullptr, last, 4096, nullptr, &its), 0);
     EXPECT_EQ(its.skipped_bytes, 4096u) << "the other one has cleared it";
@@ -145,7 +144,7 @@ TEST(MapThreads, the_second_waits) {
     has_returned = true;
   });
   // It waits where the library lets it sleep, for all that this thread can see.
-  while (!has_returned && (waiting == 0 || status_of(waiting, "State")[0] != 'S')) usleep(1000);
+  while (!has_returned && (waiting == 0 || !is_asleep(waiting))) usleep(1000);
   EXPECT_FALSE(has_returned.load());
   // A mark in between: it is dirty afterwards, and nothing else.
   ASSERT_EQ(hpz_map_set(map.get(), 8192, 4096, HPZ_PAGE_DIRTY), 0);

@@ -47,11 +47,13 @@ TEST(PoolEnds, destroy_waits_for_one_chunk) {
   ASSERT_EQ(hpz_pool_set_filling(pool.get(), -1, 1), 0);
   wait_until([] { return HeldMemory::reached() == 1; });
   std::atomic<bool> is_gone{false};
+  std::atomic<pid_t> ender_id{0};
   std::thread ender([&] {
+    ender_id = this_thread();
     pool.reset();
     is_gone = true;
   });
-  usleep(20'000);
+  wait_until([&] { return is_gone || (ender_id != 0 && is_asleep(ender_id)); });
   EXPECT_FALSE(is_gone) << "the filler still stores to the caller's memory";
   memory.release();
   ender.join();

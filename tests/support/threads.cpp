@@ -4,11 +4,14 @@
 #include "tests/support/threads.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "tests/support/settings.h"
 
@@ -83,8 +86,27 @@ std::vector<pid_t> threads_named(const std::string &name) {
   return out;
 }
 
+bool is_asleep(pid_t thread) {
+  return status_of(thread, "State").rfind('S', 0) == 0;
+}
+
+pid_t this_thread() {
+  return static_cast<pid_t>(syscall(SYS_gettid));
+}
+
 int scheduler_of(pid_t thread) {
   return static_cast<int>(syscall(SYS_sched_getscheduler, thread));
+}
+
+IdleClass idle_class() {
+  IdleClass granted;
+  std::thread([&granted] {
+    const sched_param none = {};
+    granted.is_granted = syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none) == 0;
+    granted.has_way_out =
+        granted.is_granted && syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none) == 0;
+  }).join();
+  return granted;
 }
 
 std::vector<pid_t> workers() {

@@ -27,8 +27,18 @@ uint64_t waited_for_cpu_ns(pid_t thread);
 // Threads name themselves, once they run.
 std::vector<pid_t> threads_named(const std::string &name);
 
+// It has no more to do until somebody or a clock wakes it, for all that can be seen.
+bool is_asleep(pid_t thread);
+pid_t this_thread();
+
 // SCHED_OTHER, SCHED_IDLE and so on.
 int scheduler_of(pid_t thread);
+
+// What the kernel grants a thread of this process: SCHED_IDLE, and the way out of it.
+struct IdleClass {
+  bool is_granted = false, has_way_out = false;
+};
+IdleClass idle_class();
 
 // Those of teams, which have their name at the end of their start.
 std::vector<pid_t> workers();

@@ -176,7 +176,7 @@ TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
   } user;
   std::thread destroyer([&] {
     while (!user.runs) std::this_thread::yield();
-    user.destroyer = static_cast<pid_t>(syscall(SYS_gettid));
+    user.destroyer = this_thread();
     hpz_team_destroy(team);
   });
   hpz_job_options options = HPZ_JOB_OPTIONS_INIT;
@@ -187,7 +187,7 @@ TEST(Ends, destroy_cancels_a_job_on_the_calling_thread) {
     self.runs = true;
     // It sleeps once it has told the job, or is about to and waits for a lock: the 128 chunks have
     // more than a second for that.
-    while (self.destroyer == 0 || status_of(self.destroyer, "State")[0] != 'S') usleep(1000);
+    while (self.destroyer == 0 || !is_asleep(self.destroyer)) usleep(1000);
     usleep(10'000);
     return 0;
   };
@@ -205,7 +205,7 @@ class HeldWork {
     ops.len = memory_.bytes();
     ops.map = [](void *context, uint64_t offset, uint64_t, void **out) {
       auto &self = *static_cast<HeldWork *>(context);
-      self.holder_ = static_cast<pid_t>(syscall(SYS_gettid));
+      self.holder_ = this_thread();
       while (!self.is_let_go_) usleep(1000);
       *out = self.memory_.begin() + offset;
       return 0;
@@ -242,12 +242,12 @@ uint64_t cancel_behind_held_work(bool before) {
   const TeamPointer team = make_team(1);
   std::atomic<pid_t> owner{0};
   std::thread other([&] {
-    owner = static_cast<pid_t>(syscall(SYS_gettid));
+    owner = this_thread();
     EXPECT_EQ(work.zero(team.get()), 0);
   });
   while (work.holder() == 0) usleep(1000);
   EXPECT_NE(work.holder(), owner) << "it has the worker";
-  const auto caller = static_cast<pid_t>(syscall(SYS_gettid));
+  const auto caller = this_thread();
   std::atomic<uint32_t> cancel{before ? 1u : 0u};
   uint64_t delay_ns = waited_for_cpu_ns(caller), set_at = now_ms();
   std::atomic<bool> has_returned{false};
