@@ -20,6 +20,7 @@
 #include "bench/nodes.h"
 #include "bench/plan.h"
 #include "bench/progress.h"
+#include "bench/published.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 #include "bench/text_file.h"
@@ -201,7 +202,7 @@ class MappingCosts : public JobTour {
               count_of(shape.ranges, " piece") + "\n" + render_ways(result, kernel_) +
               conclude_ways(result);
       if (size == 2 * kMiB && can_map_pieces(place.kind)) {
-        text += std::string("published, arm64 kernel: ") + kPublishedClear + "\n";
+        text += std::string("published, arm64 kernel: ") + kPublishedClear.words + "\n";
       }
       book().print(text, kLegend);
       book().keep(std::move(result));
@@ -284,7 +285,7 @@ class MappingCosts : public JobTour {
         count_of(result.rounds(), " iteration") + "\n\n" +
         render_times(result,
                      {reference, "touched, " + std::string(page_kind_title(first)), "", {}}) +
-        conclude_allocation(result) + "published, arm64 kernel: " + kPublishedAllocate + "\n";
+        conclude_allocation(result) + "published, arm64 kernel: " + kPublishedAllocate.words + "\n";
     book().print(text, kLegend);
     book().keep(std::move(result));
   }

@@ -55,19 +55,6 @@ constexpr double kPairsWeight = 1.5;
 // What a filler at SCHED_IDLE clears while a giver pauses is a fraction of it.
 constexpr uint64_t kBesideFillerBytes = 256 * kMiB;
 
-// Published with the Linux patches "khzerod": background clearing of hugetlb pages.
-constexpr const char *kPublishedKernel = "published, AMD Milan, 512 x 1 GiB: kernel";
-constexpr const char *kPublishedFilled = "... filled in the background (khzerod)";
-
-std::vector<PublishedTakes> published_once() {
-  return {{kPublishedKernel, "20253322 us", "39557 us", "41347 us", "", "", ""},
-          {kPublishedFilled, "760 us", "1 us", "10 us", "512", "0", "0"}};
-}
-std::vector<PublishedTakes> published_rounds() {
-  return {{kPublishedKernel, "321.9 s", "", "", "", "", ""},
-          {kPublishedFilled, "112.0 s", "", "", "5299", "2877", "16"}};
-}
-
 double gib(uint64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(kGiB);
 }

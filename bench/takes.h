@@ -45,6 +45,8 @@ double mean_ratio(const TakeRow &a, const TakeRow &b, size_t skipped = 0);
 struct PublishedTakes {
   std::string title, total, mean, max, hits, misses, waits;
 };
+std::vector<PublishedTakes> published_once();    // every page taken and touched once
+std::vector<PublishedTakes> published_rounds();  // sixteen rounds back to back
 
 // Of each row the round whose total is the median one, whole, so that a line's figures are of one
 // piece.

@@ -16,6 +16,7 @@
 #include "bench/nodes.h"
 #include "bench/page_map.h"
 #include "bench/progress.h"
+#include "bench/published.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 #include "bench/threads.h"
@@ -37,11 +38,6 @@ constexpr const char *kPopulateAlone = "populate";
 constexpr const char *kPopulateMap = "populate_map";
 constexpr const char *kDirty = "map_zero_dirty";
 constexpr const char *kKnown = "map_zero_known";
-
-// Published with the Linux patches that avoid clearing hugetlb pages twice under init_on_alloc, of
-// 64 GiB of 2 MiB pages: cleared by the kernel when it reserved and again when it handed them out,
-// and from pages that were known to be zero.
-constexpr const char *kPublished = "24.189 s -> 0.209 s, 0.0086 of it";
 
 void expect_bytes(const char *call, const char *what, uint64_t bytes, uint64_t expected) {
   if (bytes == expected) return;
@@ -169,7 +165,8 @@ class Twice : public JobTour {
     const std::string text = "== " + format_size(size) + " " + place_title(cell) + " acquired; " +
                              std::to_string(result.rounds()) + " rounds\n\n" +
                              render_times(result, {kClearedTwice, "twice", "", {}}) +
-                             conclude(result) + "published, kernel, 64 GiB: " + kPublished + "\n";
+                             conclude(result) +
+                             "published, kernel, 64 GiB: " + kPublishedTwice.words + "\n";
     book().print(text, kLegend);
     book().keep(std::move(result));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The table of ways to clear a file's memory (ways.h): times, what each saves against a temporary
-// mapping for every 4 KiB, and what others published of that. Pure.
+// mapping for every 4 KiB. Pure.
 #ifndef HPZERO_BENCH_WAYS_TABLE_H
 #define HPZERO_BENCH_WAYS_TABLE_H
 
@@ -33,11 +33,6 @@ std::string render_ways(const JobResult &result, const std::string &kernel);
 
 // What it comes to, in a few lines.
 std::string conclude_ways(const JobResult &result);
-
-// As the report that the experiment answers has them, of an arm64 kernel before and after: 2 MiB
-// cleared, 100 MB allocated and touched.
-inline constexpr const char *kPublishedClear = "349.5 us -> 131 us, 62 % less";
-inline constexpr const char *kPublishedAllocate = "31831 us -> 18193 us, 42 % less";
 
 }  // namespace hpz::bench
 
