@@ -14,10 +14,11 @@ struct Experiment {
   std::string_view options;     // those that it understands, separated by blanks
   std::string_view usual;       // pages and sizes without options, in lines; none: it has neither
   int (*run)(const Options &);  // exit code; throws Refusal
+  std::string_view more_operands = "";  // as in the help, any number of them; none: no more
 };
 
 extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
-    kTwice, kMetadata, kPool, kBystander, kCompare, kFirstCall, kMemsetSamples;
+    kTwice, kMetadata, kPool, kBystander, kCompare, kReport, kFirstCall, kMemsetSamples;
 
 }  // namespace hpz::bench
 

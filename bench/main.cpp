@@ -20,9 +20,10 @@ namespace hpz::bench {
 namespace {
 
 // One row per subcommand; the first is the default.
-const Experiment *const kExperiments[] = {
-    &kRun,   &kList,     &kExplain, &kTune,      &kOverhead, &kParallel,  &kPopulate,     &kMapping,
-    &kTwice, &kMetadata, &kPool,    &kBystander, &kCompare,  &kFirstCall, &kMemsetSamples};
+const Experiment *const kExperiments[] = {&kRun,      &kList,     &kExplain,   &kTune,
+                                          &kOverhead, &kParallel, &kPopulate,  &kMapping,
+                                          &kTwice,    &kMetadata, &kPool,      &kBystander,
+                                          &kCompare,  &kReport,   &kFirstCall, &kMemsetSamples};
 
 const Experiment &find_experiment(const std::string &name) {
   for (const Experiment *experiment : kExperiments) {
@@ -36,6 +37,12 @@ const Experiment &find_experiment(const std::string &name) {
   throw Refusal("unknown command '" + name + "': use one of " + names);
 }
 
+std::string operands_of(const Experiment &experiment) {
+  std::string words(experiment.operands);
+  if (!experiment.more_operands.empty()) words += " " + std::string(experiment.more_operands);
+  return words;
+}
+
 void print_help() {
   std::printf("hpzero-bench %s: how fast this machine clears memory, and by what\n\n",
               hpz_version());
@@ -43,7 +50,7 @@ void print_help() {
   for (const Experiment *experiment : kExperiments) {
     if (experiment->summary.empty()) continue;
     std::string left(experiment->name);
-    if (!experiment->operands.empty()) left += " " + std::string(experiment->operands);
+    if (!experiment->operands.empty()) left += " " + operands_of(*experiment);
     std::printf("  %-24s%s\n", left.c_str(), std::string(experiment->summary).c_str());
   }
   std::printf("\noptions:\n%s", options_help().c_str());
@@ -56,7 +63,7 @@ void print_help() {
 // Of one command: what it takes, and what it does without.
 void print_help_of(const Experiment &experiment) {
   std::string words(experiment.name);
-  if (!experiment.operands.empty()) words += " " + std::string(experiment.operands);
+  if (!experiment.operands.empty()) words += " " + operands_of(experiment);
   std::printf("hpzero-bench %s: %s\n\nusage: hpzero-bench %s%s\n", words.c_str(),
               std::string(experiment.summary).c_str(), words.c_str(),
               experiment.options.empty() ? "" : " [options]");
@@ -78,7 +85,7 @@ void check_options(const Experiment &experiment, const Options &options) {
           (experiment.options.empty() ? "" : ", or use " + std::string(experiment.options)));
     }
   }
-  if (options.operands.size() > experiment.operand_count) {
+  if (options.operands.size() > experiment.operand_count && experiment.more_operands.empty()) {
     throw Refusal("'" + options.operands[experiment.operand_count] +
                   "' is one word too many for '" + name + "': leave it out");
   }

@@ -105,6 +105,8 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) {
        o.fail_below = parse_number<double>(value, 0, 1, "--fail-below");
      }},
+    {"--png", "FILE", "report: write its first charts there, too, as one picture",
+     [](Options &o, std::string_view value) { o.png = std::string(value); }},
     {"--help", "", "print this", [](Options &o, std::string_view) { o.wants_help = true; }},
     {"--version", "", "print the version",
      [](Options &o, std::string_view) { o.wants_version = true; }},
