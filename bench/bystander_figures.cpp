@@ -12,21 +12,18 @@ namespace hpz::bench {
 namespace {
 
 struct SetWords {
-  const char *counter, *title;
+  Reread Sample::*set;
+  const char *title;
 };
-constexpr SetWords kSets[] = {{"l2", "half the second-level cache"},
-                              {"llc", "half the last-level cache"}};
+constexpr SetWords kSets[] = {{&Sample::l2, "half the second-level cache"},
+                              {&Sample::llc, "half the last-level cache"}};
 
 // Median of a pass by the warm one before it; 0: there was none.
-double slow_down(const RecordedTask &task, const std::string &set) {
+double slow_down(const RecordedTask &task, Reread Sample::*set) {
   std::vector<double> ratios;
-  for (const RecordedSample &sample : task.samples) {
-    double warm = 0, after = 0;
-    for (const auto &[key, value] : sample.sample.more) {
-      if (key == set + "_warm_pass_ns") warm = value;
-      if (key == set + "_pass_ns") after = value;
-    }
-    if (warm > 0 && after > 0) ratios.push_back(after / warm);
+  for (const RecordedSample &recorded : task.samples) {
+    const Reread &pass = recorded.sample.*set;
+    if (pass.warm_ns > 0 && pass.ns > 0) ratios.push_back(pass.ns / pass.warm_ns);
   }
   return median(std::move(ratios));
 }
@@ -52,7 +49,7 @@ std::vector<Figure> bystander_figures(const ResultsFile &file) {
       figure.table.heading = {"row", "times as long", "GB/s of clearing"};
       std::vector<std::pair<double, const RecordedTask *>> order;
       for (const RecordedTask *const task : cell.rows) {
-        const double times = slow_down(*task, set.counter);
+        const double times = slow_down(*task, set.set);
         if (times > 0) order.emplace_back(times, task);
       }
       if (order.empty()) continue;

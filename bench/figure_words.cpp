@@ -22,6 +22,13 @@ bool has_counter(const RecordedCell &cell, std::string_view name) {
   });
 }
 
+bool has_working_sets(const RecordedCell &cell) {
+  return std::any_of(cell.rows.begin(), cell.rows.end(), [](const RecordedTask *task) {
+    const Sample &sample = task->samples.front().sample;
+    return sample.l2.ns > 0 || sample.llc.ns > 0;
+  });
+}
+
 bool has_threads(const RecordedCell &cell) {
   return std::any_of(cell.rows.begin(), cell.rows.end(),
                      [](const RecordedTask *task) { return family_of(task->row).threads > 0; });
@@ -39,9 +46,7 @@ CellSubject subject_of(const RecordedCell &cell) {
                                     [&](MemoryState s) { return state_id(s) == cell.state; });
   if (cell.state == "call" && cell.size_bytes > 0) return CellSubject::kCalls;
   if (has_counter(cell, "median_ns")) return CellSubject::kWaits;
-  if (!is_state && (has_counter(cell, "l2_pass_ns") || has_counter(cell, "llc_pass_ns"))) {
-    return CellSubject::kBystanders;
-  }
+  if (!is_state && has_working_sets(cell)) return CellSubject::kBystanders;
   if (has_any(cell, {"direct", "touch_4k", "touch_thp", "cleared_twice", "open_eager"})) {
     return CellSubject::kParts;
   }

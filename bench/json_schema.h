@@ -26,13 +26,41 @@ inline constexpr std::string_view kClockCostKey = "clock_cost_ns";
 
 inline constexpr std::string_view kClock = "clock_gettime(CLOCK_MONOTONIC)";
 
-// Of a sample, beside Google Benchmark's own. Either a count or nanoseconds.
+// Of a sample, beside Google Benchmark's own: a count, nanoseconds, or nanoseconds of a by-stander.
 struct SampleField {
   std::string_view name;
   uint64_t Sample::*count = nullptr;
   double Sample::*ns = nullptr;
-  bool is_of_jobs = false;  // only where threads were looked at
+  Reread Sample::*set = nullptr;
+  double Reread::*set_ns = nullptr;
+  bool is_of_jobs = false;
+
+  // Of some samples only: where threads, or by-standers, were looked at.
+  bool is_always_there() const { return !is_of_jobs && set == nullptr; }
+  bool is_in(const Sample &sample) const {
+    if (is_of_jobs) return sample.threads > 0;
+    return set == nullptr || (sample.*set).warm_ns > 0;
+  }
+  double value(const Sample &sample) const {
+    if (count != nullptr) return static_cast<double>(sample.*count);
+    return set != nullptr ? sample.*set.*set_ns : sample.*ns;
+  }
+  void set_value(Sample &sample, double value) const {
+    if (count != nullptr) {
+      sample.*count = static_cast<uint64_t>(value);
+    } else {
+      (set != nullptr ? sample.*set.*set_ns : sample.*ns) = value;
+    }
+  }
 };
+
+constexpr SampleField count_of_jobs(std::string_view name, uint64_t Sample::*count) {
+  return {name, count, nullptr, nullptr, nullptr, true};
+}
+constexpr SampleField pass_ns(std::string_view name, Reread Sample::*set, double Reread::*ns) {
+  return {name, nullptr, nullptr, set, ns, false};
+}
+
 inline constexpr SampleField kSampleFields[] = {
     {"bytes", &Sample::bytes},
     {"ns", nullptr, &Sample::ns},
@@ -42,10 +70,14 @@ inline constexpr SampleField kSampleFields[] = {
     {"page_faults", &Sample::faults},
     {"preempted", &Sample::preempted},
     // Not "threads": that is Google Benchmark's, and a second key of that name is nobody's.
-    {"threads_worked", &Sample::threads, nullptr, true},
-    {"cpu_ns", &Sample::cpu_ns, nullptr, true},
-    {"local_bytes", &Sample::local_bytes, nullptr, true},
-    {"remote_bytes", &Sample::remote_bytes, nullptr, true},
+    count_of_jobs("threads_worked", &Sample::threads),
+    count_of_jobs("cpu_ns", &Sample::cpu_ns),
+    count_of_jobs("local_bytes", &Sample::local_bytes),
+    count_of_jobs("remote_bytes", &Sample::remote_bytes),
+    pass_ns("l2_warm_pass_ns", &Sample::l2, &Reread::warm_ns),
+    pass_ns("l2_pass_ns", &Sample::l2, &Reread::ns),
+    pass_ns("llc_warm_pass_ns", &Sample::llc, &Reread::warm_ns),
+    pass_ns("llc_pass_ns", &Sample::llc, &Reread::ns),
 };
 
 }  // namespace hpz::bench

@@ -322,17 +322,16 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
       const SampleField &field = kSampleFields[i];
       const std::string name(field.name);
       if (!entry_.fields[i]) {
-        if (field.is_of_jobs) continue;
+        if (!field.is_always_there()) continue;
         return complain("with a sample" + what + " without " + name);
       }
       const double value = *entry_.fields[i];
       if (field.count != nullptr) {
         if (!is_count(value)) return complain("with " + name + what + " that is no count");
-        recorded.sample.*field.count = static_cast<uint64_t>(value);
-      } else {
-        if (!is_time(value)) return complain("with " + name + what + " that is no time");
-        recorded.sample.*field.ns = value;
+      } else if (!is_time(value)) {
+        return complain("with " + name + what + " that is no time");
       }
+      field.set_value(recorded.sample, value);
     }
     const double ns = recorded.sample.ns;
     if (ns <= 0) return complain("with a sample" + what + " that took no time");

@@ -30,18 +30,9 @@ class Collector : public benchmark::BenchmarkReporter {
 
 void set_counters(benchmark::State &state, const Sample &sample) {
   for (const SampleField &field : kSampleFields) {
-    if (field.is_of_jobs && sample.threads == 0) continue;
-    state.counters[std::string(field.name)] =
-        field.count != nullptr ? static_cast<double>(sample.*field.count) : sample.*field.ns;
+    if (field.is_in(sample)) state.counters[std::string(field.name)] = field.value(sample);
   }
   for (const auto &[name, value] : sample.more) state.counters[name] = value;
-  const auto count_reread = [&](const std::string &set, const Reread &reread) {
-    if (reread.warm_ns <= 0) return;
-    state.counters[set + "_warm_pass_ns"] = reread.warm_ns;
-    state.counters[set + "_pass_ns"] = reread.ns;
-  };
-  count_reread("l2", sample.l2);
-  count_reread("llc", sample.llc);
   state.SetBytesProcessed(static_cast<int64_t>(sample.bytes));
 }
 

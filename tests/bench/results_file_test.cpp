@@ -128,8 +128,7 @@ TEST(ResultsFile, IsWhatRoundsWrite) {
   Sample sample;
   uint64_t next = 1000;
   for (const SampleField &field : kSampleFields) {
-    if (field.count != nullptr) sample.*field.count = ++next;
-    if (field.ns != nullptr) sample.*field.ns = static_cast<double>(++next) + 0.25;
+    field.set_value(sample, static_cast<double>(++next) + (field.count != nullptr ? 0 : 0.25));
   }
   for (int round = 0; round < 3; ++round) {
     rounds.run_round({{kName, [&] { return sample; }}, {"wake/call", [] {
@@ -152,17 +151,12 @@ TEST(ResultsFile, IsWhatRoundsWrite) {
     EXPECT_EQ(task->samples[round].round, round);
     EXPECT_THAT(task->samples[round].sample.more, IsEmpty());
     for (const SampleField &field : kSampleFields) {
-      const Sample &read = task->samples[round].sample;
-      if (field.count != nullptr) {
-        EXPECT_EQ(read.*field.count, sample.*field.count) << field.name;
-      }
-      if (field.ns != nullptr) {
-        EXPECT_EQ(read.*field.ns, sample.*field.ns) << field.name;
-      }
+      EXPECT_EQ(field.value(task->samples[round].sample), field.value(sample)) << field.name;
     }
   }
   ASSERT_NE(file.find("wake/call"), nullptr);
   EXPECT_EQ(file.find("wake/call")->samples[0].sample.threads, 0u);
+  EXPECT_EQ(file.find("wake/call")->samples[0].sample.llc.warm_ns, 0);
 }
 
 TEST(ResultsFile, WhatIsNoneOfIts) {
