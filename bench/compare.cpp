@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // hpzero-bench compare: two files of results, line by line.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -90,36 +92,63 @@ std::string remedy_for_few(const Comparison &comparison) {
          std::to_string(figures_needed(comparison.tasks.size(), kAlpha)) + " or more";
 }
 
+// Cells in which the machine itself was faster or slower by the least effect.
+void print_levels(const Comparison &comparison, double least_effect) {
+  TextTable table;
+  table.add_row({"the machine at size/state/pages", "B by A", "by rows"});
+  bool has_any = false;
+  for (const auto &[cell, level] : comparison.levels) {
+    if (level.ratio * (1 + least_effect) > 1 && level.ratio < 1 + least_effect) continue;
+    table.add_row({cell, format_ratio(level.ratio), std::to_string(level.rows)});
+    has_any = true;
+  }
+  if (has_any) std::printf("%s\n", table.text().c_str());
+}
+
 void print_warnings(const Comparison &comparison, double least_effect) {
-  const size_t all = comparison.tasks.size();
-  size_t by_clock = 0;
-  for (const ComparedTask &task : comparison.tasks) {
-    if (task.verdict == Verdict::kUnclear && task.is_significant()) ++by_clock;
+  const auto warn = [&](size_t lines, const std::string &text) {
+    if (lines == 0) return;
+    std::printf("warning: %zu of %zu lines %s\n", lines, comparison.tasks.size(), text.c_str());
+  };
+  warn(comparison.count(Doubt::kLevel),
+       "differ by what all rows beside them did, too, so that the machine did it: run both again, "
+       "in turn, or compare with --absolute if it is the machine that was changed");
+  warn(comparison.count(Doubt::kClock),
+       "differ only by what was subtracted for reading the clock: run both again");
+  warn(comparison.count(Doubt::kChance),
+       "are more than " + percent(least_effect) +
+           " apart, but that may be chance: run both again with more --repetitions and less beside "
+           "them");
+  warn(comparison.count(Verdict::kTooFew),
+       "have too few samples for any verdict: " + remedy_for_few(comparison));
+}
+
+// "a.json", or "a1.json,a2.json" of several runs, unless there is a file of that name.
+ResultsFile read_side(const std::string &operand) {
+  if (operand.find(',') == std::string::npos || access(operand.c_str(), F_OK) == 0) {
+    return read_results(operand);
   }
-  const size_t by_chance = comparison.count(Verdict::kUnclear) - by_clock;
-  const size_t too_few = comparison.count(Verdict::kTooFew);
-  if (by_clock > 0) {
-    std::printf(
-        "warning: %zu of %zu lines differ only by what was subtracted for reading the clock: run "
-        "both again\n",
-        by_clock, all);
+  std::vector<ResultsFile> files;
+  for (size_t begin = 0; begin <= operand.size();) {
+    const size_t end = std::min(operand.find(',', begin), operand.size());
+    files.push_back(read_results(operand.substr(begin, end - begin)));
+    begin = end + 1;
   }
-  if (by_chance > 0) {
-    std::printf(
-        "warning: %zu of %zu lines are more than %s apart, but that may be chance: run both again "
-        "with more --repetitions and less beside them\n",
-        by_chance, all, percent(least_effect).c_str());
-  }
-  if (too_few > 0) {
-    std::printf("warning: %zu of %zu lines have too few samples for any verdict: %s\n", too_few,
-                all, remedy_for_few(comparison).c_str());
-  }
+  return joined_results(std::move(files));
 }
 
 int judge(const Comparison &comparison, double fail_below) {
-  size_t below = 0;
+  size_t below = 0, with_machine = 0;
   for (const ComparedTask &task : comparison.tasks) {
-    if (task.verdict == Verdict::kSlower && task.ratio < fail_below) ++below;
+    if (task.ratio >= fail_below) continue;
+    if (task.verdict == Verdict::kSlower) ++below;
+    if (task.doubt == Doubt::kLevel) ++with_machine;
+  }
+  // Neither passed nor failed.
+  if (below == 0 && with_machine > 0) {
+    throw Refusal(std::to_string(with_machine) + " lines are below " + format_part(fail_below) +
+                  " as all rows beside them are, so that nothing is known of them: measure both "
+                  "again, in turn, or use --absolute");
   }
   std::printf("%s: %zu below %s\n", below == 0 ? "passed" : "failed", below,
               format_part(fail_below).c_str());
@@ -134,9 +163,9 @@ int run(const Options &options) {
                   " is less than the least effect of " + percent(least_effect) +
                   " away from 1: give a smaller --least-effect with it");
   }
-  const ResultsFile a = read_results(options.operands[0]);
-  const ResultsFile b = read_results(options.operands[1]);
-  const Comparison comparison = compare_results(a, b, least_effect);
+  const ResultsFile a = read_side(options.operands[0]);
+  const ResultsFile b = read_side(options.operands[1]);
+  const Comparison comparison = compare_results(a, b, {least_effect, options.is_absolute});
   // Nothing passes by not having been tested.
   if (options.fail_below && comparison.count(Verdict::kTooFew) == comparison.tasks.size()) {
     throw Refusal("there are too few samples to fail by: " + remedy_for_few(comparison));
@@ -148,8 +177,10 @@ int run(const Options &options) {
   std::printf(
       "\nGB/s, decimal, or time of a call: medians. B by A: ratio of the rates, above 1 B is "
       "faster.\nSame: less than %s apart. Unclear: more, but that may be chance (p not below %s, "
-      "Mann-Whitney,\nHolm over all lines), or comes of the clock.\n\n%s\n",
+      "Mann-Whitney,\nHolm over all lines), or comes of the clock, or of the whole "
+      "machine.\n\n%s\n",
       percent(least_effect).c_str(), decimals(kAlpha, 2).c_str(), render_tasks(comparison).c_str());
+  print_levels(comparison, least_effect);
   print_only("A", comparison.only_a);
   print_only("B", comparison.only_b);
   std::printf("%s\n", summary(comparison).c_str());
@@ -169,7 +200,7 @@ const Experiment kCompare = {
     "A.json B.json",
     "B against A: two runs, machines, kernels or versions",
     2,
-    "--least-effect --fail-below",
+    "--least-effect --absolute --fail-below",
     "",
     run,
 };

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "bench/json_schema.h"
 #include "bench/refusal.h"
@@ -20,17 +21,29 @@ constexpr double kClockCostPart = 0.25, kClockCostNs = 5;
 // Of the context: what makes another machine, or another library. Keys that end in '_' stand for
 // all that begin so.
 constexpr std::string_view kFacts[] = {
-    "host_name",          "cpu_model",
-    "cpu_identity",       "cpu_microcode",
-    "cpu_features",       "cpu_caches",
-    "cpu_governor",       "num_cpus",
-    "virtual_machine",    "linux",
-    "clock_source",       "transparent_huge_pages",
-    "hpzero_version",     "hpzero_build",
-    "hpzero_kernels",     "hpzero_plan_source",
-    "hpzero_plan_auto",   "hpzero_plan_cached",
-    "hpzero_plan_stream", "mapping_kernel",
-    "team_threads",       "memory_",
+    "host_name",
+    "cpu_model",
+    "cpu_identity",
+    "cpu_microcode",
+    "cpu_features",
+    "cpu_caches",
+    "cpu_governor",
+    "num_cpus",
+    "virtual_machine",
+    "linux",
+    "clock_source",
+    "transparent_huge_pages",
+    "hpzero_version",
+    kLibraryKey,
+    "hpzero_build",
+    "hpzero_kernels",
+    "hpzero_plan_source",
+    "hpzero_plan_auto",
+    "hpzero_plan_cached",
+    "hpzero_plan_stream",
+    "mapping_kernel",
+    "team_threads",
+    "memory_",
 };
 
 // Bytes, or else calls.
@@ -45,6 +58,27 @@ std::vector<double> rates_of(const RecordedTask &task) {
     rates.push_back(work(recorded.sample) / recorded.sample.ns);
   }
   return rates;
+}
+
+// Rates of each visit.
+std::vector<std::vector<double>> by_visit(const RecordedTask &task) {
+  std::map<uint64_t, std::vector<double>> visits;
+  for (const RecordedSample &recorded : task.samples) {
+    visits[recorded.visit].push_back(work(recorded.sample) / recorded.sample.ns);
+  }
+  std::vector<std::vector<double>> groups;
+  for (auto &[visit, rates] : visits) groups.push_back(std::move(rates));
+  return groups;
+}
+
+std::optional<double> mean_of(const std::vector<std::optional<double>> &values) {
+  double sum = 0, count = 0;
+  for (const auto &value : values) {
+    if (!value) continue;
+    sum += *value;
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 // What was subtracted for reading the clock once.
@@ -116,6 +150,15 @@ bool is_for_measuring(const std::string &build) {
   return build.empty() || (build.starts_with("Rel") && build.find("SANITIZE") == std::string::npos);
 }
 
+Doubt doubt_of(const ComparedTask &task, int where, double least_effect) {
+  const double beyond_level = std::max(least_effect, task.level.stands_out() - 1);
+  if (direction(task.ratio / task.level.ratio, beyond_level) != where) return Doubt::kLevel;
+  // What reading the clock costs is measured once in a run. If one of two runs was disturbed just
+  // then, short samples differ by that alone.
+  if (direction(task.ratio_one_clock, least_effect) != where) return Doubt::kClock;
+  return task.p < kAlpha ? Doubt::kNone : Doubt::kChance;
+}
+
 }  // namespace
 
 std::string_view verdict_text(Verdict verdict) {
@@ -140,7 +183,47 @@ size_t Comparison::count(Verdict verdict) const {
                     [&](const ComparedTask &task) { return task.verdict == verdict; }));
 }
 
-Comparison compare_results(const ResultsFile &a, const ResultsFile &b, double least_effect) {
+size_t Comparison::count(Doubt doubt) const {
+  return static_cast<size_t>(std::count_if(
+      tasks.begin(), tasks.end(), [&](const ComparedTask &task) { return task.doubt == doubt; }));
+}
+
+ResultsFile joined_results(std::vector<ResultsFile> files) {
+  ResultsFile joined = std::move(files.front());
+  for (size_t i = 1; i < files.size(); ++i) {
+    ResultsFile &file = files[i];
+    require_comparable(joined, file);
+    for (const Difference &difference : differences(joined, file)) {
+      // Which of the pages were free before is part of it.
+      if (difference.key.starts_with("memory_")) continue;
+      throw Refusal("'" + file.path + "' cannot be one with '" + joined.path + "' (" +
+                    difference.key +
+                    " differs): give files of one machine and library, or compare "
+                    "them");
+    }
+    for (RecordedTask &task : file.tasks) {
+      const auto [place, is_new] = joined.index_by_name.emplace(task.name, joined.tasks.size());
+      if (is_new) {
+        joined.tasks.push_back(std::move(task));
+        continue;
+      }
+      std::vector<RecordedSample> &samples = joined.tasks[place->second].samples;
+      const uint64_t rounds = samples.back().round + 1;
+      uint64_t visits = 0;
+      for (const RecordedSample &recorded : samples) visits = std::max(visits, recorded.visit + 1);
+      for (RecordedSample &recorded : task.samples) {
+        recorded.round += rounds;
+        recorded.visit += visits;
+        samples.push_back(std::move(recorded));
+      }
+    }
+    joined.path += "," + file.path;
+  }
+  return joined;
+}
+
+Comparison compare_results(const ResultsFile &a, const ResultsFile &b,
+                           const ComparisonOptions &options) {
   require_comparable(a, b);
   Comparison comparison;
   std::vector<double> least;
@@ -179,10 +262,36 @@ Comparison compare_results(const ResultsFile &a, const ResultsFile &b, double le
                   "options");
   }
 
+  std::vector<std::optional<double>> alike;
+  for (const ComparedTask &task : comparison.tasks) {
+    alike.push_back(likeness(by_visit(*task.a), by_visit(*task.b)));
+  }
+  comparison.likeness = mean_of(alike);
+
+  if (!options.is_absolute && is_one_machine(a, b)) {
+    std::vector<RowRatio> ratios;
+    for (const ComparedTask &task : comparison.tasks) {
+      ratios.push_back({task.a->name, task.ratio});
+    }
+    comparison.levels = levels_of(ratios, is_one_library(a, b));
+  }
+
   const std::vector<bool> asked = answerable(least, kAlpha);
   std::vector<double> p;
   for (size_t i = 0; i < asked.size(); ++i) {
-    if (asked[i]) p.push_back(mann_whitney(rates_a[i], rates_b[i]).p);
+    ComparedTask &task = comparison.tasks[i];
+    const auto level = comparison.levels.find(cell_of(task.a->name));
+    if (level != comparison.levels.end()) task.level = level->second;
+    if (!asked[i]) continue;
+    // Of few visits it may look small by chance; that of all lines does not.
+    const double all_alike = comparison.likeness.value_or(0);
+    const double effect = design_effect(std::max(alike[i].value_or(0), all_alike),
+                                        by_visit(*task.a), by_visit(*task.b));
+    std::vector<double> levelled = rates_b[i];
+    for (double &rate : levelled) rate /= task.level.ratio;
+    p.push_back(widened_p(
+        std::max(mann_whitney(rates_a[i], rates_b[i]).p, mann_whitney(rates_a[i], levelled).p),
+        effect));
   }
   p = holm(p);
   size_t next = 0;
@@ -193,11 +302,10 @@ Comparison compare_results(const ResultsFile &a, const ResultsFile &b, double le
       continue;
     }
     task.p = p[next++];
-    const int where = direction(task.ratio, least_effect);
+    const int where = direction(task.ratio, options.least_effect);
     if (where == 0) continue;
-    // What reading the clock costs is measured once in a run. If one of two runs was disturbed just
-    // then, short samples differ by that alone.
-    if (!task.is_significant() || direction(task.ratio_one_clock, least_effect) != where) {
+    task.doubt = doubt_of(task, where, options.least_effect);
+    if (task.doubt != Doubt::kNone) {
       task.verdict = Verdict::kUnclear;
     } else {
       task.verdict = where > 0 ? Verdict::kFaster : Verdict::kSlower;

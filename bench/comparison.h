@@ -6,10 +6,13 @@
 #define HPZERO_BENCH_COMPARISON_H
 
 #include <cstddef>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/levels.h"
 #include "bench/results_file.h"
 
 namespace hpz::bench {
@@ -21,10 +24,17 @@ enum class Verdict {
   kSame,    // differs by less than the least effect
   kFaster,  // B is
   kSlower,
-  kUnclear,  // differs by more, which may be chance, or come of what was subtracted for the clock
+  kUnclear,  // differs by more, but there is a doubt
   kTooFew,   // no outcome could have been more than chance
 };
 std::string_view verdict_text(Verdict verdict);
+
+enum class Doubt {
+  kNone,
+  kChance,  // p is not below kAlpha
+  kClock,   // only because of what was subtracted for reading the clock
+  kLevel,   // only as much as the machine itself did
+};
 
 struct ComparedTask {
   const RecordedTask *a = nullptr, *b = nullptr;
@@ -32,22 +42,38 @@ struct ComparedTask {
   bool is_of_calls = false;       // there are no bytes
   double ratio = 0;               // of the medians, B by A
   double ratio_one_clock = 0;  // as if reading the clock had cost as little in both as in the one
-  double p = 1;                // Mann-Whitney, corrected by Holm over all that were asked
+  // Mann-Whitney, widened for the likeness of samples, corrected by Holm over all that were asked.
+  double p = 1;
+  Level level = {1, 0, 0};  // of the machine, in this cell
   Verdict verdict = Verdict::kSame;
-
-  bool is_significant() const { return p < kAlpha; }
+  Doubt doubt = Doubt::kNone;  // of what is unclear
 };
 
 struct Comparison {
   std::vector<ComparedTask> tasks;  // those of both files, in A's order
   std::vector<std::string> only_a, only_b;
+  // Of samples of one visit, on average over lines; nothing: no row was visited twice.
+  std::optional<double> likeness;
+  // By cell, where the machine is the same and a level is known.
+  std::map<std::string, Level> levels;
 
   size_t count(Verdict verdict) const;
+  size_t count(Doubt doubt) const;
+};
+
+// Several runs as one: each of its visits is one of theirs. Throws Refusal if they are not of one
+// machine, library and subcommand.
+ResultsFile joined_results(std::vector<ResultsFile> files);
+
+struct ComparisonOptions {
+  double least_effect = 0.05;
+  bool is_absolute = false;  // of one machine, too: no levels
 };
 
 // Throws Refusal for files of which the one cannot be compared with the other: of different
 // subcommands, clocks or units, or with nothing in common.
-Comparison compare_results(const ResultsFile &a, const ResultsFile &b, double least_effect);
+Comparison compare_results(const ResultsFile &a, const ResultsFile &b,
+                           const ComparisonOptions &options);
 
 // What is said of machine and library in one file and otherwise in the other.
 struct Difference {

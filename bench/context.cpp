@@ -7,6 +7,7 @@
 
 #include <sstream>
 
+#include "bench/fingerprint.h"
 #include "bench/json_schema.h"
 #include "bench/pages.h"
 #include "bench/plan.h"
@@ -123,6 +124,7 @@ ContextEntries describe_machine(int pinned_cpu) {
       {"huge_pages_2m", pool_line(PageKind::k2m)},
       {"huge_pages_1g", pool_line(PageKind::k1g)},
       {"hpzero_version", hpz_version()},
+      {std::string(kLibraryKey), fingerprint_of_library()},
       {"hpzero_kernels", kernels},
       {"hpzero_plan_source", or_unknown(automatic.source == nullptr ? "" : automatic.source)},
       {"hpzero_plan_auto", policy_line(HPZ_POLICY_AUTO)},

@@ -19,12 +19,17 @@ inline constexpr uint64_t kJsonSchema = 1;
 // Of the context.
 inline constexpr std::string_view kSchemaKey = "hpzero_schema";
 inline constexpr std::string_view kCommandKey = "hpzero_command";    // the subcommand
+inline constexpr std::string_view kLibraryKey = "hpzero_library";    // fingerprint of its file
 inline constexpr std::string_view kBuildKey = "hpzero_build";        // how this was compiled
 inline constexpr std::string_view kClockKey = "clock";               // what all ns were read from
 inline constexpr std::string_view kClockSourceKey = "clock_source";  // what the kernel has for it
 inline constexpr std::string_view kClockCostKey = "clock_cost_ns";
 
 inline constexpr std::string_view kClock = "clock_gettime(CLOCK_MONOTONIC)";
+
+// Of every sample: which visit to its task it is of, from 0. Its round is Google Benchmark's
+// repetition_index.
+inline constexpr std::string_view kVisitKey = "visit";
 
 // Of a sample, beside Google Benchmark's own: a count, nanoseconds, or nanoseconds of a by-stander.
 struct SampleField {

@@ -98,9 +98,11 @@ Sample Meter::take(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
 }
 
 CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows,
-                          const Patience &patience) {
+                          const Patience &patience, double part) {
   const SampleShape shape = shape_sample(cell.state, cell.size, arena.bytes(), caches_);
-  Walk walk(arena.base(), arena.kind(), cell.state, cell.size, shape);
+  char *const base =
+      arena.base() + begin_of_walk(cell.state, cell.size, arena.bytes(), caches_, part);
+  Walk walk(base, arena.kind(), cell.state, cell.size, shape, part);
 
   CellResult result;
   result.cell = cell;

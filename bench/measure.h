@@ -52,8 +52,9 @@ class Meter {
   double clock_cost_ns() const { return clock_cost_ns_; }
   const Caches &caches() const { return caches_; }
 
+  // part: where in the arena to begin (walk.h), for visits that are not to be the first over again.
   CellResult measure(const Arena &arena, const Cell &cell, const Rows &rows,
-                     const Patience &patience);
+                     const Patience &patience, double part = 0);
   // One sample of one row, the walk being of that cell.
   Sample take(Row &row, const Cell &cell, Walk &walk, const SampleShape &shape) const;
 

@@ -100,6 +100,8 @@ constexpr OptionRow kOptions[] = {
        if (value.ends_with('%')) value.remove_suffix(1);
        o.least_effect = parse_number<double>(value, 0, 100, "--least-effect") / 100;
      }},
+    {"--absolute", "", "compare: of one machine, too, what all rows did alike is a difference",
+     [](Options &o, std::string_view) { o.is_absolute = true; }},
     {"--fail-below", "RATIO",
      "compare: exit code 1 if B is slower than that, 0.95 of A for example",
      [](Options &o, std::string_view value) {

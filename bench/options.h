@@ -35,6 +35,7 @@ struct Options {
   std::optional<std::string> output;
   std::optional<double> least_effect;  // a part: 0.05
   std::optional<double> fail_below;
+  bool is_absolute = false;
   std::optional<std::string> png;
   bool wants_help = false, wants_version = false;
   std::vector<std::string> given;  // names of the options that were written

@@ -105,7 +105,7 @@ struct Value {
 // One entry of "benchmarks" as it comes in.
 struct Entry {
   std::optional<std::string> name;
-  std::optional<double> round, real_time;
+  std::optional<double> round, visit, real_time;
   std::optional<double> fields[std::size(kSampleFields)];
   std::optional<std::string> run_type, time_unit;
   bool has_failed = false;
@@ -275,6 +275,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
     if (key_ == "run_type") return take_text(entry_.run_type, value);
     if (key_ == "time_unit") return take_text(entry_.time_unit, value);
     if (key_ == "repetition_index") return take_number(entry_.round, value);
+    if (key_ == kVisitKey) return take_number(entry_.visit, value);
     if (key_ == "real_time") return take_number(entry_.real_time, value);
     if (key_ == "error_occurred") {
       entry_.has_failed = value.type != Value::Type::kTruth || value.truth;
@@ -318,6 +319,10 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
       return complain("with a sample" + what + " whose repetition_index is no count");
     }
     recorded.round = static_cast<uint64_t>(*entry_.round);
+    // Files from before there were visits are of one.
+    const double visit = entry_.visit.value_or(0);
+    if (!is_count(visit)) return complain("with a sample" + what + " whose visit is no count");
+    recorded.visit = static_cast<uint64_t>(visit);
     for (size_t i = 0; i < std::size(kSampleFields); ++i) {
       const SampleField &field = kSampleFields[i];
       const std::string name(field.name);

@@ -22,6 +22,7 @@ inline constexpr uint64_t kMostResultsBytes = uint64_t{256} << 20;
 
 struct RecordedSample {
   uint64_t round = 0;  // repetition_index; a sample may be missing from a round
+  uint64_t visit = 0;  // samples of one visit follow each other at once
   Sample sample;       // is_void is never set: void samples are not recorded
 };
 

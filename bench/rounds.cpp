@@ -58,9 +58,7 @@ void Rounds::add_context(const std::string &key, const std::string &value) {
 }
 
 void Rounds::begin_tasks() {
-  first_family_ = families_;
-  first_run_ = kept_->runs.size();
-  round_ = 0;
+  ++begun_;
 }
 
 std::vector<Sample> Rounds::run_round(const std::vector<Task> &tasks) {
@@ -103,19 +101,24 @@ std::vector<Sample> Rounds::run_round(const std::vector<Task> &tasks) {
     throw std::runtime_error("Google Benchmark did not run every benchmark");
   }
 
-  families_ = first_family_ + static_cast<int64_t>(tasks.size());
   for (size_t k = 0; k < runs.size(); ++k) {
     auto &run = runs[k];
-    run.family_index = first_family_ + static_cast<int64_t>(order[k]);
+    Seen &task = seen_[tasks[order[k]].name];
+    if (task.rounds == 0) {
+      task.family = static_cast<int64_t>(seen_.size()) - 1;
+    } else if (task.begun != begun_) {
+      ++task.visit;
+    }
+    task.begun = begun_;
+    run.family_index = task.family;
     run.per_family_instance_index = 0;
-    run.repetition_index = round_;
+    run.repetition_index = task.rounds++;
+    run.counters[std::string(kVisitKey)] = static_cast<double>(task.visit);
     run.run_name.iterations.clear();
     run.run_name.time_type.clear();
     run.statistics = nullptr;  // belongs to the benchmark, which is gone
     if (!samples[order[k]].is_void) kept_->runs.push_back(run);
   }
-  ++round_;
-  for (size_t k = first_run_; k < kept_->runs.size(); ++k) kept_->runs[k].repetitions = round_;
   return samples;
 }
 
@@ -132,7 +135,9 @@ std::string Rounds::json(std::string_view command) const {
   reporter.SetOutputStream(&text);
   reporter.SetErrorStream(&text);
   reporter.ReportContext(benchmark::BenchmarkReporter::Context());
-  reporter.ReportRuns(kept_->runs);
+  std::vector<benchmark::BenchmarkReporter::Run> runs = kept_->runs;
+  for (auto &run : runs) run.repetitions = seen_.at(run.run_name.function_name).rounds;
+  reporter.ReportRuns(runs);
   reporter.Finalize();
   return text.str();
 }

@@ -16,6 +16,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/statistics.h"
@@ -35,7 +36,8 @@ class Rounds {
   Rounds &operator=(const Rounds &) = delete;
 
   // One sample per task, in the tasks' order whatever order they were taken in. Rounds of the same
-  // tasks follow each other; begin_tasks starts new ones. A void sample is not kept for json().
+  // tasks follow each other; begin_tasks starts new ones, or the next visit to tasks that there
+  // were before, whose rounds go on. A void sample is not kept for json().
   void begin_tasks();
   std::vector<Sample> run_round(const std::vector<Task> &tasks);
 
@@ -50,10 +52,13 @@ class Rounds {
   struct Kept;
   std::unique_ptr<Kept> kept_;
   std::mt19937 random_{1};
-  int64_t first_family_ = 0;
-  int64_t families_ = 0;
-  int64_t round_ = 0;
-  size_t first_run_ = 0;
+  struct Seen {
+    int64_t family = 0, rounds = 0;
+    uint64_t visit = 0;  // from 0
+    uint64_t begun = 0;  // begun_ of that visit
+  };
+  std::unordered_map<std::string, Seen> seen_;  // tasks by name
+  uint64_t begun_ = 0;
 };
 
 }  // namespace hpz::bench

@@ -24,6 +24,7 @@
 #include "bench/sizes.h"
 #include "bench/table.h"
 #include "bench/threads.h"
+#include "bench/visits.h"
 #include "bench/walk.h"
 #include "bench/warnings.h"
 
@@ -100,6 +101,53 @@ JobResult measure_ceiling(Rounds &rounds, JobTime &time, const Arena &arena,
   return result;
 }
 
+// Samples of one more visit to the cell behind those there are.
+void append(CellResult &result, CellResult more) {
+  if (result.rows.empty()) {
+    result = std::move(more);
+    return;
+  }
+  for (RowResult &row : result.rows) {
+    const auto same = std::find_if(more.rows.begin(), more.rows.end(),
+                                   [&](const RowResult &other) { return other.id == row.id; });
+    if (same == more.rows.end()) continue;
+    std::move(same->samples.begin(), same->samples.end(), std::back_inserter(row.samples));
+  }
+}
+
+// All cells that the memory is large enough for, in several visits to each.
+std::vector<CellResult> measure_cells(Meter &meter, const Arena &arena,
+                                      const std::vector<Cell> &cells, const Rows &rows,
+                                      JobTime &time, int exact_rounds, Progress &progress) {
+  std::vector<double> weights;
+  for (const Cell &cell : cells) weights.push_back(time_weight(cell));
+  Visits visits(time, weights, exact_rounds);
+  std::vector<CellResult> results(cells.size());
+  for (int visit = 0; visit < kVisits; ++visit) {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const Cell &cell = cells[i];
+      // Fewer pages than wanted may be too few for this one.
+      if (least_set_bytes(cell.state, cell.size, meter.caches()) > arena.bytes()) {
+        visits.give_up(i);
+        continue;
+      }
+      const uint64_t begin = now_ns();
+      const std::optional<Patience> patience = visits.begin(i, visit, begin);
+      if (!patience) continue;
+      progress.show("measuring " + format_size(cell.size) + " " +
+                    std::string(state_id(cell.state)) + " on " +
+                    std::string(page_kind_title(arena.kind())));
+      CellResult more =
+          meter.measure(arena, cell, rows, *patience, static_cast<double>(visit) / kVisits);
+      const size_t rounds = more.rows.empty() ? 0 : more.rows.front().samples.size();
+      visits.end(i, rounds, static_cast<double>(now_ns() - begin) / 1e9);
+      append(results[i], std::move(more));
+    }
+  }
+  std::erase_if(results, [](const CellResult &result) { return result.rows.empty(); });
+  return results;
+}
+
 int run(const Options &options) {
   std::optional<AtomicFile> json;
   if (options.json) json.emplace(*options.json, "--json");
@@ -162,19 +210,11 @@ int run(const Options &options) {
       }
       if (!arena->shortfall().empty()) got.push_back(arena->shortfall());
       memory.emplace_back("memory_" + std::string(page_kind_id(arena->kind())), arena->summary());
-      std::vector<CellResult> results;
-      for (const Cell &cell : kind.cells) {
-        // Fewer pages than wanted may be too few for this one.
-        if (least_set_bytes(cell.state, cell.size, meter.caches()) > arena->bytes()) continue;
-        progress.show("measuring " + format_size(cell.size) + " " +
-                      std::string(state_id(cell.state)) + " on " + title);
-        const uint64_t begin = now_ns();
-        results.push_back(meter.measure(*arena, cell, rows, time.next(time_weight(cell))));
-        time.spent(time_weight(cell), static_cast<double>(now_ns() - begin) / 1e9);
-        if (cell.state == MemoryState::kCold) {
-          uint64_t &least = circumstances.smallest_cold_set_bytes;
-          least = least == 0 ? arena->bytes() : std::min(least, arena->bytes());
-        }
+      std::vector<CellResult> results =
+          measure_cells(meter, *arena, kind.cells, rows, time, agenda.rounds, progress);
+      if (has_cold(results)) {
+        uint64_t &least = circumstances.smallest_cold_set_bytes;
+        least = least == 0 ? arena->bytes() : std::min(least, arena->bytes());
       }
       std::optional<JobResult> ceiling;
       if (!has_ceiling && has_cold(results)) {

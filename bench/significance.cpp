@@ -102,6 +102,71 @@ RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b
   return result;
 }
 
+std::optional<double> likeness(const std::vector<std::vector<double>> &groups_a,
+                               const std::vector<std::vector<double>> &groups_b) {
+  std::vector<double> pooled;
+  for (const auto *groups : {&groups_a, &groups_b}) {
+    for (const auto &group : *groups) pooled.insert(pooled.end(), group.begin(), group.end());
+  }
+  std::sort(pooled.begin(), pooled.end());
+  // Twice the mean rank: the scale does not matter.
+  const auto rank = [&](double value) {
+    const auto [begin, end] = std::equal_range(pooled.begin(), pooled.end(), value);
+    return static_cast<double>((begin - pooled.begin()) + (end - pooled.begin()));
+  };
+  double between = 0, within = 0, group_count = 0, sets = 0, all = 0, squares_by_set = 0;
+  for (const auto *groups : {&groups_a, &groups_b}) {
+    double sum = 0, count = 0, squares = 0, of_means = 0;
+    for (const auto &group : *groups) {
+      if (group.empty()) continue;
+      const auto size = static_cast<double>(group.size());
+      double group_sum = 0;
+      for (const double value : group) group_sum += rank(value);
+      for (const double value : group) within += std::pow(rank(value) - group_sum / size, 2);
+      of_means += group_sum * group_sum / size;
+      sum += group_sum;
+      count += size;
+      squares += size * size;
+      ++group_count;
+    }
+    if (count == 0) continue;
+    between += of_means - sum * sum / count;
+    squares_by_set += squares / count;
+    all += count;
+    ++sets;
+  }
+  if (group_count <= sets || all <= group_count) return std::nullopt;
+  between /= group_count - sets;
+  within /= all - group_count;
+  if (between <= within) return 0;
+  const double size = (all - squares_by_set) / (group_count - sets);  // of a group, on average
+  return (between - within) / (between + (size - 1) * within);
+}
+
+double design_effect(double likeness, const std::vector<std::vector<double>> &groups_a,
+                     const std::vector<std::vector<double>> &groups_b) {
+  double all = 0, squares = 0;
+  for (const auto *groups : {&groups_a, &groups_b}) {
+    for (const auto &group : *groups) {
+      const auto size = static_cast<double>(group.size());
+      all += size;
+      squares += size * size;
+    }
+  }
+  return all == 0 ? 1 : 1 + (squares / all - 1) * likeness;
+}
+
+double widened_p(double p, double variance_factor) {
+  if (variance_factor <= 1 || p >= 1) return p;
+  // The distance from the middle, in standard deviations by the root of 2, that has this p.
+  double near = 0, far = 40;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (near + far) / 2;
+    (std::erfc(middle) > p ? near : far) = middle;
+  }
+  return std::max(p, std::erfc(near / std::sqrt(variance_factor)));
+}
+
 double least_p(size_t a, size_t b) {
   if (a == 0 || b == 0) return 1;
   if (is_countable(a, b)) return two_sided(1 / choose(a + b, a), 1);

@@ -6,6 +6,7 @@
 #define HPZERO_BENCH_SIGNIFICANCE_H
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace hpz::bench {
@@ -19,6 +20,21 @@ struct RankTest {
                           // its variance corrected for ties, its steps by a half
 };
 RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b);
+
+// Figures that were taken at one time are like each other: a machine that is slow for a second is
+// so for all of them, and they are fewer than they seem. groups: of a and of b, those of one time.
+//
+// Which part of the variance of the ranks lies between groups of the same set, by analysis of
+// variance (the intraclass correlation); from 0 to 1, nothing if there are not enough of them.
+std::optional<double> likeness(const std::vector<std::vector<double>> &groups_a,
+                               const std::vector<std::vector<double>> &groups_b);
+
+// By how much that raises the variance of their sum (Kish 1965, the design effect).
+double design_effect(double likeness, const std::vector<std::vector<double>> &groups_a,
+                     const std::vector<std::vector<double>> &groups_b);
+
+// What becomes of a two-sided p if the variance was underestimated by that factor.
+double widened_p(double p, double variance_factor);
 
 // The p of two sets of so many figures that have nothing in common: there is no smaller one.
 double least_p(size_t a, size_t b);

@@ -106,7 +106,16 @@ uint64_t least_set_bytes(MemoryState state, uint64_t size, const Caches &caches)
   return ranges * range_stride(state, size);
 }
 
-Walk::Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape)
+uint64_t begin_of_walk(MemoryState state, uint64_t size, uint64_t set_bytes, const Caches &caches,
+                       double part) {
+  if (state != MemoryState::kHot && state != MemoryState::kRecycled) return 0;
+  const uint64_t room = set_bytes - std::min(set_bytes, least_set_bytes(state, size, caches));
+  constexpr uint64_t kHugePage = 2 * kMiB;
+  return static_cast<uint64_t>(static_cast<double>(room) * part) / kHugePage * kHugePage;
+}
+
+Walk::Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape,
+           double part)
     : base_(base), kind_(kind), state_(state), size_(size), shape_(shape) {
   ranges_.reserve(std::max<size_t>(shape.ranges, kMaxColdRanges));
   if (state != MemoryState::kCold) return;
@@ -115,6 +124,7 @@ Walk::Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const Sa
   // The same walk in every run: a figure that changes was not changed by the walk.
   std::mt19937 random(12345);
   std::shuffle(order_.begin(), order_.end(), random);
+  at_ = static_cast<size_t>(static_cast<double>(order_.size()) * part);
 }
 
 const std::vector<void *> &Walk::next(size_t ranges) {

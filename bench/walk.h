@@ -33,10 +33,18 @@ uint64_t range_stride(MemoryState state, uint64_t size);
 // Bytes of the arena that a size needs at least in a state.
 uint64_t least_set_bytes(MemoryState state, uint64_t size, const Caches &caches);
 
+// A part of a set, 0 to less than 1, as the place where a walk through it begins: how far from its
+// base, in whole huge pages. Hot and recycled ranges are few and on few pages, and which frames the
+// kernel gave these is chance, and part of a figure: other places have others. 0 in other states.
+uint64_t begin_of_walk(MemoryState state, uint64_t size, uint64_t set_bytes, const Caches &caches,
+                       double part);
+
 class Walk {
  public:
-  // base: of memory that is laid out for that shape, on those pages.
-  Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape);
+  // base: of memory that is laid out for that shape, on those pages. part: of a cold set, where in
+  // its permutation to begin.
+  Walk(char *base, PageKind kind, MemoryState state, uint64_t size, const SampleShape &shape,
+       double part = 0);
 
   // The ranges of the next section, prepared. Cold: further along the permutation, however many
   // rows take turns, so that no range comes again before all others were.

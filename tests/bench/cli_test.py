@@ -956,14 +956,40 @@ class Compare(Folder):
                                           (1e5, "0.95", 1, "failed: 4 below 0.95"),
                                           (1e5, "0.000001", 0, "passed: 0 below "),
                                           (1e-2, "0.95", 0, "passed: 0 below 0.95")):
-            done = bench("compare", "--fail-below", ratio, self.a, self.slower(factor))
+            done = bench("compare", "--absolute", "--fail-below", ratio, self.a,
+                         self.slower(factor))
             self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
             self.assertIn(says, done.stdout)
-        done = bench("compare", self.a, self.slower(1e5))
+        done = bench("compare", "--absolute", self.a, self.slower(1e5))
         self.assertEqual(done.returncode, 0)
         self.assertIn("4 compared: 0 faster, 4 slower, 0 same", done.stdout)
-        self.assertIn("4 same", bench("compare", self.a, self.slower(1.3), "--least-effect",
-                                      "31%").stdout)
+        self.assertIn("4 same", bench("compare", "--absolute", self.a, self.slower(1.3),
+                                      "--least-effect", "31%").stdout)
+
+    def test_what_the_machine_did_to_all_rows(self):
+        done = bench("compare", self.a, self.slower(1e5))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("4 compared: 0 faster, 0 slower, 0 same, 4 unclear", done.stdout)
+        self.assertIn("warning: 4 of 4 lines differ by what all rows beside them did",
+                      done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^  4KiB/cold/4k +0\.00 +1$")
+        # Neither passed nor failed: nothing is known.
+        done = bench("compare", self.a, self.slower(1e5), "--fail-below", "0.95")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"\Ahpzero-bench: 4 lines are below 0\.95 as all rows "
+                                      r"beside them are, .*: measure both again, .*\n\Z")
+        # A row of its own is slower than the machine would have it.
+        done = bench("compare", self.a, self.slower(1e5, "word64/"), "--fail-below", "0.95")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("failed: 2 below 0.95", done.stdout)
+
+    def test_several_runs_are_one_side(self):
+        other = self.changed("b.json", lambda run: None)
+        done = bench("compare", f"{self.a},{other}", f"{other},{self.a}")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("4 compared: 0 faster, 0 slower, 4 same", done.stdout)
+        self.refused("No such file", f"{self.a},{self.path('nosuch.json')}", self.a)
+        self.refused("No such file", self.a, f"{self.a},")
 
     def test_what_is_in_one_file_alone(self):
         def rename(run):

@@ -46,7 +46,7 @@ ResultsFile file(const std::vector<Keys> &entries, const Keys &context = {}) {
 ComparedTask compared(const std::vector<Keys> &a, const std::vector<Keys> &b,
                       double least_effect = kEffect) {
   const ResultsFile file_a = file(a), file_b = file(b);
-  const Comparison comparison = compare_results(file_a, file_b, least_effect);
+  const Comparison comparison = compare_results(file_a, file_b, {least_effect, true});
   EXPECT_THAT(comparison.tasks, SizeIs(1));
   ComparedTask task = comparison.tasks[0];
   task.a = task.b = nullptr;  // the files are gone
@@ -101,8 +101,9 @@ TEST(Comparison, WhatMayBeChanceIsUnclear) {
   }
   const ComparedTask task = compared(a, b);
   EXPECT_LT(task.ratio, 0.8);
-  EXPECT_GE(task.p, 0.05);
+  EXPECT_GE(task.p, kAlpha);
   EXPECT_EQ(task.verdict, Verdict::kUnclear);
+  EXPECT_EQ(task.doubt, Doubt::kChance);
 }
 
 // 240 ns were read in both; the one has 20 of them subtracted, the other 60.
@@ -112,10 +113,108 @@ TEST(Comparison, ADifferenceOfTheClockIsNone) {
   const ComparedTask task = compared(a, b);
   EXPECT_GT(task.ratio, 1.2);
   EXPECT_NEAR(task.ratio_one_clock, 1, 0.01);
-  EXPECT_TRUE(task.is_significant());
+  EXPECT_LT(task.p, kAlpha);
   EXPECT_EQ(task.verdict, Verdict::kUnclear);
+  EXPECT_EQ(task.doubt, Doubt::kClock);
   // A clock that is slow to read is no difference either, once it is subtracted.
   EXPECT_EQ(verdict(a, row(20, 220, {{"subtracted_clock_ns", "300"}})), Verdict::kSame);
+}
+
+// Of one machine: all rows are slower by a quarter, one by a half more.
+TEST(Comparison, WhatTheMachineDidIsNotTheRows) {
+  std::vector<Keys> a, b;
+  for (const char *row : {"memset", "one", "two", "three", "four", "five"}) {
+    const std::string name = std::string(row) + "/4KiB/cold/2m";
+    add_row(a, name, 12, 1000);
+    add_row(b, name, 12, name.starts_with("two/") ? 2000 : 1250);
+  }
+  const Keys library = {{"hpzero_library", "\"0123456789abcdef\""}};
+  const ResultsFile file_a = file(a, library), file_b = file(b, library);
+  const Comparison comparison = compare_results(file_a, file_b, {kEffect, false});
+  ASSERT_THAT(comparison.levels, SizeIs(1));
+  EXPECT_NEAR(comparison.levels.begin()->second.ratio, 0.8, 1e-9);
+  EXPECT_EQ(comparison.levels.begin()->second.rows, 6u);
+  EXPECT_EQ(comparison.count(Doubt::kLevel), 5u);
+  EXPECT_EQ(comparison.count(Verdict::kUnclear), 5u);
+  EXPECT_EQ(comparison.tasks[2].verdict, Verdict::kSlower);
+  EXPECT_NEAR(comparison.tasks[2].ratio, 0.5, 1e-9);
+  EXPECT_EQ(compare_results(file_a, file_b, {kEffect, true}).count(Verdict::kSlower), 6u);
+  // Another machine is what is compared.
+  const ResultsFile other = file(b, test::changed(library, {{"linux", "\"5.10\""}}));
+  EXPECT_EQ(compare_results(file_a, other, {kEffect, false}).count(Verdict::kSlower), 6u);
+  // Of another library memset alone is the measure of the machine.
+  std::vector<Keys> faster;
+  for (const char *row : {"memset", "one", "two", "three", "four", "five"}) {
+    add_row(faster, std::string(row) + "/4KiB/cold/2m", 12, row[0] == 'm' ? 1250 : 500);
+  }
+  const ResultsFile newer = file(faster, {{"hpzero_library", "\"1123456789abcdef\""}});
+  const Comparison improved = compare_results(file_a, newer, {kEffect, false});
+  EXPECT_EQ(improved.count(Verdict::kFaster), 5u);
+  EXPECT_EQ(improved.tasks[0].doubt, Doubt::kLevel);
+}
+
+// Below what the machine would have it, and yet no slower than before.
+TEST(Comparison, TheSameIsTheSameWhateverTheMachineDid) {
+  std::vector<Keys> a, b;
+  add_row(a, "memset/4KiB/cold/2m", 12, 1000);
+  add_row(a, "one/4KiB/cold/2m", 12, 1000);
+  add_row(b, "memset/4KiB/cold/2m", 12, 500);
+  add_row(b, "one/4KiB/cold/2m", 12, 1000);
+  const ResultsFile file_a = file(a), file_b = file(b);
+  const Comparison comparison = compare_results(file_a, file_b, {kEffect, false});
+  EXPECT_EQ(comparison.tasks[0].verdict, Verdict::kUnclear);
+  EXPECT_EQ(comparison.tasks[1].verdict, Verdict::kSame);
+}
+
+// 24 samples that are four visits of six, each visit's alike: four figures, not 24.
+TEST(Comparison, SamplesOfOneVisitAreFewerThanTheySeem) {
+  const auto visits = [](const std::vector<double> &middles) {
+    std::vector<Keys> entries;
+    int round = 0;
+    for (size_t visit = 0; visit < middles.size(); ++visit) {
+      for (int i = 0; i < 6; ++i, ++round) {
+        entries.push_back(test::changed(timed_entry(kName, round, middles[visit] + i),
+                                        {{"visit", std::to_string(visit)}}));
+      }
+    }
+    return entries;
+  };
+  const std::vector<Keys> a = visits({1000, 1100, 1200, 1300});
+  const std::vector<Keys> b = visits({1250, 1350, 1150, 1450});
+  const ResultsFile file_a = file(a), file_b = file(b);
+  const Comparison comparison = compare_results(file_a, file_b, {kEffect, true});
+  ASSERT_TRUE(comparison.likeness);
+  EXPECT_GT(*comparison.likeness, 0.8);
+  EXPECT_EQ(comparison.tasks[0].doubt, Doubt::kChance);
+  // As if they had nothing to do with each other.
+  std::vector<Keys> alone_a = a, alone_b = b;
+  for (auto *entries : {&alone_a, &alone_b}) {
+    for (Keys &keys : *entries) keys = test::changed(keys, {{"visit", "0"}});
+  }
+  EXPECT_EQ(verdict(alone_a, alone_b), Verdict::kSlower);
+}
+
+TEST(Comparison, SeveralRunsAreOne) {
+  std::vector<Keys> more = row(3, 1000);
+  add_row(more, "new/4KiB/cold/2m", 2, 1000);
+  std::vector<ResultsFile> files;
+  files.push_back(file(row(4, 1000)));
+  files.push_back(file(more));
+  files.push_back(file(row(2, 1000)));
+  const ResultsFile joined = joined_results(std::move(files));
+  EXPECT_EQ(joined.path, "x.json,x.json,x.json");
+  ASSERT_THAT(joined.tasks, SizeIs(2));
+  ASSERT_THAT(joined.tasks[0].samples, SizeIs(9));
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(joined.tasks[0].samples[i].round, i);
+    EXPECT_EQ(joined.tasks[0].samples[i].visit, i < 4 ? 0u : i < 7 ? 1u : 2u);
+  }
+  EXPECT_EQ(joined.find("new/4KiB/cold/2m"), &joined.tasks[1]);
+
+  std::vector<ResultsFile> others;
+  others.push_back(file(row(1, 1000)));
+  others.push_back(file(row(1, 1000), {{"linux", "\"5.10\""}}));
+  EXPECT_THROW(joined_results(std::move(others)), Refusal);
 }
 
 TEST(Comparison, CallsAreComparedByTime) {
@@ -141,7 +240,7 @@ TEST(Comparison, ManyLinesAreOneQuestion) {
     }
   }
   const ResultsFile file_a = file(a), file_b = file(b);
-  const Comparison comparison = compare_results(file_a, file_b, kEffect);
+  const Comparison comparison = compare_results(file_a, file_b, {kEffect, true});
   EXPECT_EQ(comparison.count(Verdict::kSlower), 1u);
   EXPECT_EQ(comparison.tasks[77].verdict, Verdict::kSlower);
   EXPECT_EQ(comparison.count(Verdict::kUnclear), 199u);
@@ -157,7 +256,7 @@ TEST(Comparison, WhatIsInOneFileAloneIsNotLost) {
   add_row(b, "new/4KiB/cold/2m", 4, 1000);
   add_row(b, "memset/4KiB/cold/1g", 4, 1000);
   const ResultsFile file_a = file(a), file_b = file(b);
-  const Comparison comparison = compare_results(file_a, file_b, kEffect);
+  const Comparison comparison = compare_results(file_a, file_b, {kEffect, true});
   ASSERT_THAT(comparison.tasks, SizeIs(1));
   EXPECT_EQ(comparison.tasks[0].a->name, kName);
   EXPECT_EQ(comparison.tasks[0].b, &file_b.tasks[0]);
@@ -168,7 +267,7 @@ TEST(Comparison, WhatIsInOneFileAloneIsNotLost) {
 TEST(Comparison, WhatCannotBeCompared) {
   const auto reason = [](const ResultsFile &a, const ResultsFile &b) -> std::string {
     try {
-      (void)compare_results(a, b, kEffect);
+      (void)compare_results(a, b, {kEffect, true});
     } catch (const Refusal &refusal) {
       EXPECT_THAT(refusal.what(), ::testing::MatchesRegex(".+: measure both .+"));
       return refusal.what();

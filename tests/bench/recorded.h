@@ -44,6 +44,7 @@ inline Keys entry(const std::string &name, int round, const Keys &changes = {}) 
                   {"run_type", "\"iteration\""},
                   {"repetition_index", std::to_string(round)},
                   {"threads", "1"},
+                  {"visit", "0.0"},
                   {"real_time", "1.0000000000000000e+03"},
                   {"time_unit", "\"ns\""},
                   {"bytes", "1.6384000000000000e+04"},

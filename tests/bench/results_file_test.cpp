@@ -77,7 +77,7 @@ TEST(ResultsFile, ReadsWhatIsThere) {
   const ResultsFile file = parse_results(
       results_text(
           {entry("team_t2/1GiB/touched/2m@node1", 0,
-                 {{"threads_worked", "2.0"}, {"cpu_ns", "1900"}, {"hits", "12.5"}}),
+                 {{"threads_worked", "2.0"}, {"cpu_ns", "1900"}, {"hits", "12.5"}, {"visit", ""}}),
            entry(kName, 4), entry(kName, 2, {{"page_faults", "3"}}), entry("wake/call", 0)},
           usual_context({{"linux", R"("6.1\u001b[2J \u00e9")"}, {"steady", "true"}})),
       "a.json");
@@ -95,6 +95,7 @@ TEST(ResultsFile, ReadsWhatIsThere) {
   EXPECT_EQ(team.state, "touched");
   EXPECT_EQ(team.pages, "2m@node1");
   const Sample &sample = team.samples[0].sample;
+  EXPECT_EQ(team.samples[0].visit, 0u);
   EXPECT_EQ(sample.bytes, 16384u);
   EXPECT_EQ(sample.ns, 1000);
   EXPECT_EQ(sample.clock_ns, 20);
@@ -131,6 +132,7 @@ TEST(ResultsFile, IsWhatRoundsWrite) {
     field.set_value(sample, static_cast<double>(++next) + (field.count != nullptr ? 0 : 0.25));
   }
   for (int round = 0; round < 3; ++round) {
+    if (round == 2) rounds.begin_tasks();  // and come again
     rounds.run_round({{kName, [&] { return sample; }}, {"wake/call", [] {
                                                           Sample call;
                                                           call.ns = 1;
@@ -149,6 +151,7 @@ TEST(ResultsFile, IsWhatRoundsWrite) {
   ASSERT_THAT(task->samples, SizeIs(3));
   for (size_t round = 0; round < 3; ++round) {
     EXPECT_EQ(task->samples[round].round, round);
+    EXPECT_EQ(task->samples[round].visit, round < 2 ? 0u : 1u);
     EXPECT_THAT(task->samples[round].sample.more, IsEmpty());
     for (const SampleField &field : kSampleFields) {
       EXPECT_EQ(field.value(task->samples[round].sample), field.value(sample)) << field.name;
@@ -212,6 +215,8 @@ TEST(ResultsFile, SamplesThatAreNone) {
   EXPECT_THAT(reason_of_entry({{"error_occurred", "true"}}), HasSubstr("failed"));
   EXPECT_THAT(reason_of_entry({{"repetition_index", ""}}), HasSubstr("no count"));
   EXPECT_THAT(reason_of_entry({{"repetition_index", "-1"}}), HasSubstr("no count"));
+  EXPECT_EQ(reason_of_entry({{"visit", ""}}), "not refused");
+  EXPECT_THAT(reason_of_entry({{"visit", "0.5"}}), HasSubstr("whose visit is no count"));
   EXPECT_THAT(reason_of_entry({{"repetition_index", "1"}}),
               HasSubstr("two samples of 'memset/4KiB/cold/2m' in round 1"));
   EXPECT_THAT(reason_of_entry({{"a b", "1"}}), HasSubstr("has no name"));

@@ -195,6 +195,40 @@ TEST(Significance, WhatCannotBeAnsweredIsNotAsked) {
   EXPECT_EQ(figures_needed(500, 0.05), 9u);
 }
 
+// By R: ranks of all, aov(rank ~ set + set:group), (MSB - MSW) / (MSB + (n0 - 1) * MSW).
+TEST(Significance, LikenessIsThatOfAnalysisOfVariance) {
+  const std::vector<Figures> a = {{1, 2, 3}, {7, 8, 9.5}}, b = {{4, 5, 6.5}, {10, 11, 13, 12}};
+  ASSERT_TRUE(likeness(a, b));
+  EXPECT_NEAR(*likeness(a, b), 0.940404526848062, 1e-9);
+  const std::vector<Figures> c = {{1, 6, 3, 8}, {2, 7, 4}}, d = {{5, 1.5, 9}, {2.5, 8.5, 4.5, 6}};
+  EXPECT_EQ(likeness(c, d), 0);
+  // Groups that have nothing in common are one figure each.
+  EXPECT_NEAR(*likeness({{1, 1, 1}, {2, 2, 2}}, {{3, 3}, {9, 9}}), 1, 1e-12);
+  EXPECT_EQ(likeness({{1, 2, 3}}, {{4, 5, 6}}), std::nullopt);
+  EXPECT_EQ(likeness({{1}, {2}, {3}}, {{4}, {5}, {6}}), std::nullopt);
+  EXPECT_EQ(likeness({}, {}), std::nullopt);
+  EXPECT_EQ(likeness({{5, 5}, {5, 5}}, {{5, 5}, {5, 5}}), 0);
+}
+
+TEST(Significance, DesignEffectIsThatOfKish) {
+  EXPECT_DOUBLE_EQ(design_effect(0.5, {{1, 2, 3}, {4, 5, 6}}, {{7, 8, 9}}), 2);
+  EXPECT_DOUBLE_EQ(design_effect(1, {{1}, {2}, {3}}, {{4}}), 1);
+  EXPECT_DOUBLE_EQ(design_effect(1, {{1, 2, 3, 4}}, {{5, 6, 7, 8}}), 4);
+  EXPECT_DOUBLE_EQ(design_effect(0, {{1, 2, 3, 4}}, {{5, 6, 7, 8}}), 1);
+  EXPECT_DOUBLE_EQ(design_effect(1, {}, {}), 1);
+}
+
+TEST(Significance, WiderIsLessSure) {
+  EXPECT_NEAR(widened_p(0.0026997960632601965, 9), 0.31731050786291415,
+              1e-9);  // 3 and 1 deviations
+  EXPECT_NEAR(widened_p(2 * 9.865876450376946e-10, 4), 2 * 0.0013498980316300933, 1e-9);  // 6 and 3
+  EXPECT_EQ(widened_p(0.01, 1), 0.01);
+  EXPECT_EQ(widened_p(1, 4), 1);
+  EXPECT_EQ(widened_p(0.01, 0.5), 0.01);
+  EXPECT_GT(widened_p(0, 4), 0);
+  EXPECT_LT(widened_p(1e-300, 4), 1e-70);
+}
+
 // What all of it is for: of 20 pairs of sets from one place, each of 300 questions, hardly any pair
 // has an answer; and what does differ is found.
 TEST(Significance, TheSameIsFoundToBeTheSame) {
