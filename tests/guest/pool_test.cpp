@@ -17,6 +17,7 @@
 #include "tests/guest/team_fixture.h"
 #include "tests/pool/pools.h"
 #include "tests/support/sandbox.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -296,12 +297,16 @@ TEST_F(Pool, strict_is_of_this_node_or_none) {
   ASSERT_EQ(take_from(pool, 0, HPZ_TAKE_STRICT, other), 1);
   hpz_page awaited;
   std::atomic<bool> is_back{false};
+  std::atomic<pid_t> taker_id{0};
   std::thread taker([&] {
+    taker_id = this_thread();
     EXPECT_EQ(take_from(pool, 1, HPZ_TAKE_STRICT | HPZ_TAKE_AWAIT, awaited, in_ms(100'000)), 1);
     is_back = true;
   });
+  const auto rests = [&] { return is_back || (taker_id != 0 && is_asleep(taker_id)); };
+  wait_until(rests);
   ASSERT_EQ(hpz_pool_give(pool.get(), &other, 1, 0), 0);
-  usleep(50'000);
+  wait_until(rests);  // it was woken, looked, and sleeps again
   EXPECT_FALSE(is_back);
   ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
   taker.join();

@@ -5,16 +5,16 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "tests/pool/held_memory.h"
 #include "tests/pool/pools.h"
+#include "tests/pool/taking_thread.h"
 #include "tests/support/settings.h"
 #include "tests/support/watchdog.h"
 
@@ -23,50 +23,63 @@ namespace {
 
 constexpr uint64_t kLongMs = 50'000;
 
-// A thread that takes one page.
-class Awaiter {
- public:
-  Awaiter(const PoolPointer &pool, uint32_t flags, uint64_t deadline_ns)
-      : thread_([this, &pool, flags, deadline_ns] {
-          result_ = take(pool, page_, flags | HPZ_TAKE_AWAIT, deadline_ns);
-          back_ns_ = in_ms(0);
-          is_back_ = true;
-        }) {}
-  ~Awaiter() {
-    if (thread_.joinable()) thread_.join();
+TEST(PoolAwait, each_page_is_had_once_and_the_others_wait_on) {
+  const Watchdog watchdog;
+  const PoolPointer pool = make_pool(plain_options(2, HPZ_POOL_NO_FILLING));
+  std::vector<hpz_page> pages = take_all(pool);
+  ASSERT_EQ(pages.size(), 2u);
+  for (const hpz_page &page : pages) spoil(page);
+  std::vector<std::unique_ptr<TakingThread>> awaiters;
+  for (int i = 0; i < 4; ++i) {
+    awaiters.push_back(std::make_unique<TakingThread>(pool, HPZ_TAKE_AWAIT, in_ms(kLongMs)));
   }
-  Awaiter(const Awaiter &) = delete;
-  Awaiter &operator=(const Awaiter &) = delete;
+  const uint64_t soon_ns = in_ms(20);
+  TakingThread hurried(pool, HPZ_TAKE_AWAIT, soon_ns);
+  EXPECT_EQ(hurried.result(), -ETIMEDOUT);
+  EXPECT_GE(hurried.back_ns(), soon_ns);
+  for (const auto &awaiter : awaiters) awaiter->wait_until_asleep();
 
-  bool is_back() const { return is_back_; }
-  // After it has returned.
-  int result() {
-    if (thread_.joinable()) thread_.join();
-    return result_;
+  std::set<TakingThread *> served;
+  const auto find_served = [&] {
+    for (const auto &awaiter : awaiters) {
+      if (awaiter->is_back()) served.insert(awaiter.get());
+    }
+    return served.size();
+  };
+  for (const size_t expected : {size_t{2}, size_t{4}}) {
+    ASSERT_EQ(find_served(), expected - 2);
+    const std::set<TakingThread *> before = served;
+    ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), 1, 0), 0);
+    ASSERT_EQ(hpz_pool_give(pool.get(), &pages[1], 1, HPZ_GIVE_CLEAR), 0);
+    wait_until([&] { return find_served() >= expected; });
+    for (const auto &awaiter : awaiters) awaiter->wait_until_asleep();
+    ASSERT_EQ(find_served(), expected) << "two pages are for two";
+    EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 2, 0}));
+    pages.clear();
+    for (TakingThread *const awaiter : served) {
+      if (before.count(awaiter) == 0) pages.push_back(awaiter->page());
+    }
+    EXPECT_NE(pages[0].base, pages[1].base) << "one was had by two";
+    for (const hpz_page &page : pages) {
+      EXPECT_TRUE(is_zero(page));
+      spoil(page);
+    }
   }
-  const hpz_page &page() const { return page_; }
-  uint64_t back_ns() const { return back_ns_; }
+}
 
- private:
-  hpz_page page_ = HPZ_PAGE_INIT;
-  int result_ = 0;
-  uint64_t back_ns_ = 0;
-  std::atomic<bool> is_back_{false};
-  std::thread thread_;  // the last: it uses the others
-};
-
-TEST(PoolAwait, each_page_is_had_once_and_the_others_leave_at_their_deadline) {
+// The same at the deadline: a page may come just before it, or just after.
+TEST(PoolAwait, what_comes_near_the_deadline_is_had_once_or_by_nobody) {
   const Watchdog watchdog;
   const PoolPointer pool = make_pool(plain_options(2, HPZ_POOL_NO_FILLING));
   for (int round = 0; round < (quick() ? 2 : 8); ++round) {
     const std::vector<hpz_page> pages = take_all(pool);
     ASSERT_EQ(pages.size(), 2u);
     for (const hpz_page &page : pages) spoil(page);
-    std::vector<std::unique_ptr<Awaiter>> awaiters;
+    std::vector<std::unique_ptr<TakingThread>> awaiters;
     // Long enough for two that get a page, on a machine that is busy; short for those who do not.
     const uint64_t deadline_ns = in_ms(quick() ? 1500 : 300);
     for (int i = 0; i < 4; ++i) {
-      awaiters.push_back(std::make_unique<Awaiter>(pool, 0u, deadline_ns));
+      awaiters.push_back(std::make_unique<TakingThread>(pool, HPZ_TAKE_AWAIT, deadline_ns));
     }
     ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), 1, 0), 0);
     ASSERT_EQ(hpz_pool_give(pool.get(), &pages[1], 1, HPZ_GIVE_CLEAR), 0);
@@ -156,8 +169,8 @@ TEST(PoolAwait, woken_by_whatever_brings_a_page) {
       if (way.is_dirty) {
         ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
       }
-      Awaiter awaiter(pool, way.flags, in_ms(kLongMs));
-      usleep(5000);  // it sleeps, or comes too late to: both must do
+      TakingThread awaiter(pool, way.flags | HPZ_TAKE_AWAIT, in_ms(kLongMs));
+      awaiter.wait_until_asleep();
       EXPECT_FALSE(awaiter.is_back());
       way.bring(pool, page);
       EXPECT_EQ(awaiter.result(), 1);
@@ -167,6 +180,25 @@ TEST(PoolAwait, woken_by_whatever_brings_a_page) {
 }
 
 // One who gives up in the middle of a page wakes the next, who gets what is left of it to do.
+TEST(PoolAwait, a_taker_that_gives_up_wakes_one_that_waits) {
+  const Watchdog watchdog;
+  for (int i = 0; i < (quick() ? 5 : 20); ++i) {
+    const HeldMemory memory(1);
+    const PoolPointer pool = memory.pool();
+    memory.hold(0, 0);
+    TakingThread hurried(pool, 0, 1);  // a time long past: one chunk
+    wait_until([] { return HeldMemory::reached() == 1; });
+    TakingThread awaiter(pool, HPZ_TAKE_AWAIT, in_ms(kLongMs));
+    awaiter.wait_until_asleep();
+    EXPECT_FALSE(awaiter.is_back());
+    memory.release();
+    EXPECT_EQ(hurried.result(), -ETIMEDOUT);
+    EXPECT_TRUE(is_zero(awaiter.page()));
+    EXPECT_EQ(stats_of(pool).cleared_bytes, kPoolPageBytes) << "nothing twice";
+  }
+}
+
+// ... whoever of them is there first.
 TEST(PoolAwait, a_taker_that_gives_up_leaves_the_page_to_one_that_waits) {
   const Watchdog watchdog;
   const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
@@ -174,7 +206,7 @@ TEST(PoolAwait, a_taker_that_gives_up_leaves_the_page_to_one_that_waits) {
   for (int i = 0; i < (quick() ? 5 : 50); ++i) {
     ASSERT_EQ(take(pool, page), 1);
     spoil(page);
-    Awaiter awaiter(pool, 0, in_ms(kLongMs));
+    TakingThread awaiter(pool, HPZ_TAKE_AWAIT, in_ms(kLongMs));
     ASSERT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
     for (int k = 0; k < 3; ++k) {
       const int result = take(pool, none, 0, 1);  // a time long past: one chunk

@@ -16,6 +16,7 @@
 #include "tests/pool/pools.h"
 #include "tests/support/memory.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -310,10 +311,19 @@ TEST(PoolExport, a_filler_without_descriptors_recovers) {
   const PoolPointer pool = make_pool(slab_options(2, 0));
   const std::vector<hpz_page> slabs = take_all(pool);
   ASSERT_EQ(slabs.size(), 2u);
+  wait_until([] {
+    const std::vector<pid_t> fillers = threads_named("hpzero-fill");
+    return fillers.size() == 1 && is_asleep(fillers[0]);
+  });
+  const uint64_t before_ns = stats_of(pool).filler_cpu_ns;
   {
     const ShortTable table(0);
     ASSERT_EQ(hpz_pool_give(pool.get(), slabs.data(), 2, 0), 0);
-    usleep(50'000);  // in which it tries
+    wait_until([&] {  // it has tried, and rests
+      const uint64_t ns = stats_of(pool).filler_cpu_ns;
+      usleep(1000);
+      return ns != before_ns && stats_of(pool).filler_cpu_ns == ns;
+    });
     const hpz_pool_stats stats = stats_of(pool);
     EXPECT_EQ(stats.clean, 0u);
     EXPECT_EQ(stats.dirty + stats.busy, 2u);

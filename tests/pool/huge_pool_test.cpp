@@ -22,6 +22,7 @@
 #include "tests/support/sandbox.h"
 #include "tests/support/scratch_folder.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -313,8 +314,8 @@ TEST(HugePools, a_slab_whose_holder_keeps_it) {
   EXPECT_EQ(take(pool, other), -ENOMEM);
   EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 1), -ENOMEM);
   EXPECT_EQ(counts_of(pool), (Counts{0, 1, 0, 1, 0}));
-  std::thread holder([held] {
-    usleep(5000);
+  std::thread holder([held, taker = this_thread()] {
+    wait_until([taker] { return is_asleep(taker); });
     close(held);
   });
   EXPECT_EQ(take(pool, other, HPZ_TAKE_AWAIT, in_ms(60'000)), 1) << "nobody tells, so it asks";

@@ -17,6 +17,7 @@
 #include "tests/pool/pools.h"
 #include "tests/support/memory.h"
 #include "tests/support/settings.h"
+#include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
@@ -319,8 +320,8 @@ TEST(Pool, field_G9_empty_pool) {
   EXPECT_EQ(take(pool, none, 0, in_ms(5)), -ENOMEM) << "a deadline is no wish to wait";
   EXPECT_EQ(take(pool, none, HPZ_TAKE_AWAIT, in_ms(5)), -ETIMEDOUT);
   EXPECT_EQ(none.base, nullptr);
-  std::thread giver([&] {
-    usleep(2000);
+  std::thread giver([&, taker = this_thread()] {
+    wait_until([&] { return is_asleep(taker); });
     EXPECT_EQ(hpz_pool_give(pool.get(), &page, 1, 0), 0);
   });
   hpz_page later;
