@@ -27,6 +27,8 @@ constexpr Shape kShapes[] = {{Pages::kSmall, 32},
 class Zero : public Guest, public testing::WithParamInterface<Shape> {
  protected:
   size_t chunk_pages() const { return GetParam().chunk_pages; }
+  // Clears memory that is all on that node.
+  void expect_all_remote(int node, const Team &team);
 };
 
 // A mapping of `nodes` stripes each of chunk_pages, full of kFill.
@@ -148,11 +150,10 @@ TEST_P(Zero, reports_stolen_bytes_as_remote) {
   expect_cleared_all(outcome, mapping, seen);
 }
 
-TEST_P(Zero, all_memory_on_the_node_without_cpus_is_remote) {
+void Zero::expect_all_remote(int node, const Team &team) {
   Mapping mapping(GetParam().kind, kChunksPerNode * chunk_pages());
-  mapping.bind(0, mapping.pages(), kNodeWithoutCpus);
+  mapping.bind(0, mapping.pages(), node);
   mapping.fill();
-  const Team team = make_team(nullptr);
   Witness witness(mapping, chunk_pages(), nullptr);
   const Outcome outcome =
       run(hpz_space_zero, mapping, team, options(chunk_pages() * mapping.page_bytes()));
@@ -161,17 +162,12 @@ TEST_P(Zero, all_memory_on_the_node_without_cpus_is_remote) {
   expect_cleared_all(outcome, mapping, seen);
 }
 
+TEST_P(Zero, all_memory_on_the_node_without_cpus_is_remote) {
+  expect_all_remote(kNodeWithoutCpus, make_team(nullptr));
+}
+
 TEST_P(Zero, a_team_of_one_node_clears_another_nodes_memory_remotely) {
-  Mapping mapping(GetParam().kind, kChunksPerNode * chunk_pages());
-  mapping.bind(0, mapping.pages(), 1);
-  mapping.fill();
-  const Team team = make_team("0-1");
-  Witness witness(mapping, chunk_pages(), nullptr);
-  const Outcome outcome =
-      run(hpz_space_zero, mapping, team, options(chunk_pages() * mapping.page_bytes()));
-  const Seen seen = expect_all_written(mapping, witness);
-  EXPECT_EQ(seen.remote, mapping.bytes());
-  expect_cleared_all(outcome, mapping, seen);
+  expect_all_remote(1, make_team("0-1"));
 }
 
 TEST_P(Zero, the_calling_thread_alone_tells_where_it_was) {
