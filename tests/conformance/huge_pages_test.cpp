@@ -4,10 +4,8 @@
 // program of its own, because reserved ones are shared with the tests of hpzero-bench, which count
 // them.
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <string>
@@ -15,6 +13,7 @@
 #include "tests/conformance/clearer.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/huge_pool.h"
+#include "tests/support/transparent_pages.h"
 
 namespace hpz::test {
 namespace {
@@ -45,51 +44,8 @@ void clear_huge_pages(void *map, size_t map_bytes) {
   munmap(map, map_bytes);
 }
 
-// Bytes of transparent huge pages in these mappings, as the kernel counts them.
-size_t transparent_bytes(const void *map, size_t map_bytes) {
-  // By stdio: what an uninstrumented std::ifstream reads is uninitialised to MemorySanitizer.
-  FILE *const smaps = fopen("/proc/self/smaps", "re");
-  if (smaps == nullptr) return 0;
-  const auto first = reinterpret_cast<uintptr_t>(map), last = first + map_bytes;
-  size_t sum = 0;
-  bool is_ours = false;
-  char line[8192];
-  while (fgets(line, sizeof line, smaps) != nullptr) {
-    unsigned long begin, end, kib;
-    if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) is_ours = begin < last && first < end;
-    if (is_ours && sscanf(line, "AnonHugePages: %lu", &kib) == 1) sum += kib * 1024;
-  }
-  fclose(smaps);
-  return sum;
-}
-
-// What the machine's owner has chosen, of the words that are offered; "" where nothing is.
-std::string chosen(const char *name) {
-  FILE *const file =
-      fopen((std::string("/sys/kernel/mm/transparent_hugepage/") + name).c_str(), "re");
-  if (file == nullptr) return "";
-  char text[64] = "";
-  const bool is_read = fgets(text, sizeof text, file) != nullptr;
-  fclose(file);
-  const char *const begin = is_read ? strchr(text, '[') : nullptr;
-  const char *const end = begin != nullptr ? strchr(begin, ']') : nullptr;
-  return end != nullptr ? std::string(begin + 1, end) : "";
-}
-
-// Linux 6.8 has a switch for each size, which may leave it to the one for all.
-std::string transparent_setting() {
-  const std::string its = chosen("hugepages-2048kB/enabled");
-  return its.empty() || its == "inherit" ? chosen("enabled") : its;
-}
-
 TEST(HugePages, transparent) {
-  const std::string setting = transparent_setting();
-  if (setting.empty() || setting == "never") {
-    GTEST_SKIP() << "NOT TESTED HERE: transparent huge pages are switched off";
-  }
-  if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1) {
-    GTEST_SKIP() << "NOT TESTED HERE: transparent huge pages are switched off for this process";
-  }
+  if (const std::string why = why_no_transparent_pages(); !why.empty()) GTEST_SKIP() << why;
   // Of memory in pieces the kernel makes some when it is asked again.
   for (int i = 0; i < 20; ++i) {
     void *const map =
@@ -101,7 +57,7 @@ TEST(HugePages, transparent) {
     munmap(map, 4 * kHuge);
     usleep(50'000);
   }
-  FAIL() << "no three transparent huge pages to be had, though they are switched on: " << setting;
+  FAIL() << "no three transparent huge pages to be had, though they are switched on";
 }
 
 TEST(HugePages, reserved) {

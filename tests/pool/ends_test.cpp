@@ -72,6 +72,9 @@ TEST(PoolEnds, field_F23_fork) {
     spoil(page);
     const int event = hpz_pool_event_fd(pool.get(), -1, 1);
     ASSERT_GE(event, 0);
+    if (!is_set("HPZERO_TEST_EMULATOR")) {
+      ASSERT_NE(pools_mappings(), 0u) << "of which the child is to have none";
+    }
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

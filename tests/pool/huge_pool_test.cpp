@@ -194,10 +194,20 @@ TEST(HugePools, field_D17_fork_with_no_page_to_spare) {
   ASSERT_EQ(take(pool, page), 1);
   spoil(page);
   EXPECT_NE(pools_mappings(), 0u);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t child = fork();
   ASSERT_GE(child, 0);
-  if (child == 0) _exit(pools_mappings() == 0 ? 0 : 1);
-  memset(page.base, 1, page.len);  // no copy that there would be no page for
+  if (child == 0) {
+    close(ends[1]);
+    char byte;
+    const bool is_told = read(ends[0], &byte, 1) == 1;
+    _exit(is_told && pools_mappings() == 0 ? 0 : 1);
+  }
+  close(ends[0]);
+  memset(page.base, 1, page.len);  // no copy that there would be no page for, while it is there
+  EXPECT_EQ(write(ends[1], "x", 1), 1);
+  close(ends[1]);
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -180,13 +180,23 @@ bool apply(OnePage &one, const std::string &event) {
   if (event == "join") return pages.join() != nullptr;
   if (event == "help") return pages.help() != nullptr;
   if (event == "pop_spare") return pages.pop_spare() != nullptr;
-  if (event == "poison") pages.poison(one.page);
-  if (event == "give_dirty") pages.give(one.page, false);
-  if (event == "give_zero") pages.give(one.page, true);
-  if (event == "begin_given") pages.begin_given(one.page);
-  if (event == "give_up") pages.give_up(one.page);
-  if (event == "leave") (void)pages.leave(one.page);
-  if (event == "settle") (void)pages.settle(one.page);
+  if (event == "poison") {
+    pages.poison(one.page);
+  } else if (event == "give_dirty") {
+    pages.give(one.page, false);
+  } else if (event == "give_zero") {
+    pages.give(one.page, true);
+  } else if (event == "begin_given") {
+    pages.begin_given(one.page);
+  } else if (event == "give_up") {
+    pages.give_up(one.page);
+  } else if (event == "leave") {
+    (void)pages.leave(one.page);
+  } else if (event == "settle") {
+    (void)pages.settle(one.page);
+  } else {
+    ADD_FAILURE() << "what is " << event << "?";
+  }
   return true;
 }
 
@@ -353,10 +363,15 @@ TEST(NodePages, generations_come_round) {
 
 // --- Random interleavings ------------------------------------------------------------------------
 
+struct Occurred {
+  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0,
+           helped = 0;
+};
+
 class Imagined {
  public:
-  Imagined(uint64_t its_seed, uint32_t pages, uint32_t workers)
-      : random_(its_seed), content_(pages), workers_(workers) {
+  Imagined(uint64_t its_seed, uint32_t pages, uint32_t workers, Occurred &occurred)
+      : occurred_(occurred), random_(its_seed), content_(pages), workers_(workers) {
     for (uint32_t i = 0; i < pages; ++i) {
       pages_.push_back(std::make_unique<Page>());
       pages_[i]->id = i;
@@ -372,9 +387,6 @@ class Imagined {
       check();
     }
   }
-
-  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0,
-           helped = 0;
 
  private:
   enum Content : uint8_t { kZero, kSecret };
@@ -407,20 +419,20 @@ class Imagined {
     switch (pick(11)) {
       case 10:  // a filler, for takers
         worker.page = lists_.help();
-        if (worker.page != nullptr) ++helped;
+        if (worker.page != nullptr) ++occurred_.helped;
         worker.is_taker = worker.joined = false;
         return;
       case 0:
       case 1:  // a filler
         worker.page = lists_.begin(false, false);
-        if (worker.page != nullptr && worker.page->chunks.are_out(1)) ++resumed;
+        if (worker.page != nullptr && worker.page->chunks.are_out(1)) ++occurred_.resumed;
         worker.is_taker = worker.joined = false;
         return;
       case 2:
       case 3:
       case 4: {  // a taker
         if (Page *const page = lists_.take_clean(); page != nullptr) {
-          ++hits;
+          ++occurred_.hits;
           return took(*page, false);
         }
         worker.page = lists_.begin(true, false);
@@ -480,7 +492,7 @@ class Imagined {
       (void)lists_.leave(page);
       worker.page = nullptr;
       if (page.state == State::kClean) {
-        ++filled;
+        ++occurred_.filled;
         expect_zero(page);
       }
       return;
@@ -488,17 +500,17 @@ class Imagined {
     if (pick(8) == 0) {
       lists_.give_up(page);
       worker.page = nullptr;
-      ++given_up;
+      ++occurred_.given_up;
       return;
     }
     switch (lists_.settle(page)) {
       case Settled::kTaken:
         worker.page = nullptr;
-        ++(worker.joined ? waits : misses);
+        ++(worker.joined ? occurred_.waits : occurred_.misses);
         return took(page, false);
       case Settled::kLost:
         worker.page = nullptr;
-        ++lost;
+        ++occurred_.lost;
         return;
       case Settled::kNotYet:
       case Settled::kUnfinished:
@@ -542,6 +554,7 @@ class Imagined {
     ASSERT_EQ(counts.poisoned, truth.poisoned + gone_.size());
   }
 
+  Occurred &occurred_;
   std::mt19937_64 random_;
   NodePages lists_{kChunks};
   std::vector<std::unique_ptr<Page>> pages_, gone_;
@@ -552,31 +565,23 @@ class Imagined {
 
 TEST(NodePages, random_interleavings) {
   const int runs = quick() ? 20 : 200;
-  uint64_t hits = 0, misses = 0, waits = 0, lost = 0, given_up = 0, filled = 0, resumed = 0,
-           helped = 0;
+  Occurred occurred;
   for (int i = 0; i < runs && !HasFailure(); ++i) {
     const uint64_t its_seed = seed() + static_cast<uint64_t>(i);
     SCOPED_TRACE("HPZERO_TEST_SEED=" + std::to_string(its_seed));
-    Imagined imagined(its_seed, 2 + static_cast<uint32_t>(i) % 7, 2 + static_cast<uint32_t>(i) % 4);
+    Imagined imagined(its_seed, 2 + static_cast<uint32_t>(i) % 7, 2 + static_cast<uint32_t>(i) % 4,
+                      occurred);
     imagined.run(3000);
-    hits += imagined.hits;
-    misses += imagined.misses;
-    waits += imagined.waits;
-    lost += imagined.lost;
-    given_up += imagined.given_up;
-    filled += imagined.filled;
-    resumed += imagined.resumed;
-    helped += imagined.helped;
   }
   // A run in which one of these never happened says nothing about it.
-  EXPECT_GT(hits, 0u);
-  EXPECT_GT(misses, 0u);
-  EXPECT_GT(waits, 0u);
-  EXPECT_GT(lost, 0u);
-  EXPECT_GT(given_up, 0u);
-  EXPECT_GT(filled, 0u);
-  EXPECT_GT(resumed, 0u);
-  EXPECT_GT(helped, 0u);
+  EXPECT_GT(occurred.hits, 0u);
+  EXPECT_GT(occurred.misses, 0u);
+  EXPECT_GT(occurred.waits, 0u);
+  EXPECT_GT(occurred.lost, 0u);
+  EXPECT_GT(occurred.given_up, 0u);
+  EXPECT_GT(occurred.filled, 0u);
+  EXPECT_GT(occurred.resumed, 0u);
+  EXPECT_GT(occurred.helped, 0u);
 }
 
 }  // namespace
