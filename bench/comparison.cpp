@@ -98,7 +98,8 @@ double rate_at_clock_cost(const RecordedTask &task, double cost_ns) {
     const Sample &sample = recorded.sample;
     const double subtracted =
         std::min(sample.clock_ns, cost_ns * static_cast<double>(sample.sections));
-    rates.push_back(work(sample) / (sample.ns + sample.clock_ns - subtracted));
+    // Never less than ns, however much was subtracted.
+    rates.push_back(work(sample) / (sample.ns + (sample.clock_ns - subtracted)));
   }
   return median(std::move(rates));
 }

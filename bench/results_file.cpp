@@ -30,6 +30,9 @@ constexpr size_t kMostNameBytes = 200;
 // Counts are written as doubles: beyond this they are not whole.
 constexpr double kMostCount = 9'007'199'254'740'992.0;  // 2^53
 constexpr double kMostNs = 1e18;                        // 30 years
+// A time that work is divided by. With those above: rates, their ratios and what is computed from
+// these are finite, and can be put in order.
+constexpr double kLeastNs = 1e-6;
 // Google Benchmark has seconds in between.
 constexpr double kRoundingOfTime = 1e-6;
 
@@ -298,6 +301,7 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
 
   // A sample's nanoseconds, where they may also be nothing.
   static bool is_time(double ns) { return ns >= 0 && ns <= kMostNs; }
+  static bool is_too_short(double ns) { return ns > 0 && ns < kLeastNs; }
 
   void keep_entry() {
     if (!entry_.name) return complain("with a sample that has no name");
@@ -333,13 +337,13 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
       const double value = *entry_.fields[i];
       if (field.count != nullptr) {
         if (!is_count(value)) return complain("with " + name + what + " that is no count");
-      } else if (!is_time(value)) {
+      } else if (!is_time(value) || (field.set != nullptr && is_too_short(value))) {
         return complain("with " + name + what + " that is no time");
       }
       field.set_value(recorded.sample, value);
     }
     const double ns = recorded.sample.ns;
-    if (ns <= 0) return complain("with a sample" + what + " that took no time");
+    if (ns < kLeastNs) return complain("with a sample" + what + " that took no time");
     if (entry_.real_time && !(std::abs(*entry_.real_time - ns) <= kRoundingOfTime * (1 + ns))) {
       return complain("with a sample" + what + " whose ns and real_time differ");
     }

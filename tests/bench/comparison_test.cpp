@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "bench/refusal.h"
 #include "tests/bench/recorded.h"
 
@@ -65,6 +67,26 @@ TEST(Comparison, ARatioIsThatOfRates) {
   EXPECT_EQ(task.verdict, Verdict::kFaster);
   EXPECT_LT(task.p, 1e-4);
   EXPECT_EQ(verdict(row(10, 500), row(10, 1000)), Verdict::kSlower);
+}
+
+// Of files that somebody made up: whatever may stand in one can be put in order.
+TEST(Comparison, ExtremesAreNumbers) {
+  const Keys short_one = {{"ns", "1e-6"}, {"real_time", "1e-6"}, {"bytes", "9007199254740992"}};
+  const Keys long_one = {{"ns", "1e18"}, {"real_time", "1e18"}, {"bytes", "1"}};
+  for (const char *subtracted : {"0", "1e18"}) {
+    const auto of = [&](const Keys &changes) {
+      return row(10, 1, test::changed(changes, {{"subtracted_clock_ns", subtracted}}));
+    };
+    for (const Keys &a : {short_one, long_one}) {
+      for (const Keys &b : {short_one, long_one}) {
+        const ComparedTask task = compared(of(a), of(b));
+        for (const double figure :
+             {task.rate_a, task.rate_b, task.ratio, task.ratio_one_clock, task.p}) {
+          EXPECT_TRUE(std::isfinite(figure));
+        }
+      }
+    }
+  }
 }
 
 TEST(Comparison, TheSameIsTheSame) {

@@ -209,6 +209,17 @@ TEST(ResultsFile, SamplesThatAreNone) {
     EXPECT_THAT(reason_of_entry({{key, "18446744073709551615"}}), HasSubstr("no count")) << key;
   }
   EXPECT_THAT(reason_of_entry({{"ns", "0"}, {"real_time", "0"}}), HasSubstr("took no time"));
+  // So little that rates and their ratios were no numbers.
+  for (const char *value : {"1e-310", "9e-7"}) {
+    EXPECT_THAT(reason_of_entry({{"ns", value}, {"real_time", "0"}}), HasSubstr("took no time"));
+    for (const SampleField &field : kSampleFields) {
+      if (field.set == nullptr) continue;
+      EXPECT_THAT(reason_of_entry({{std::string(field.name), value}}), HasSubstr("that is no time"))
+          << field.name;
+    }
+  }
+  EXPECT_EQ(reason_of_entry({{"ns", "1e-6"}, {"real_time", "1e-6"}, {"l2_pass_ns", "0"}}),
+            "not refused");
   EXPECT_THAT(reason_of_entry({{"real_time", "1"}}), HasSubstr("differ"));
   EXPECT_THAT(reason_of_entry({{"time_unit", "\"us\""}}), HasSubstr("'us' and not in ns"));
   EXPECT_THAT(reason_of_entry({{"run_type", "\"aggregate\""}}), HasSubstr("computed"));
