@@ -12,7 +12,6 @@
 
 #include "bench/beside_filler.h"
 #include "bench/clean_pool.h"
-#include "bench/clock.h"
 #include "bench/cpu_choice.h"
 #include "bench/experiment.h"
 #include "bench/jobs.h"
@@ -276,15 +275,18 @@ std::string why_no_cache_bound(const MemoryLimit &limit) {
                         limit.remedy;
 }
 
-// A program beside a filler: how long that took.
+// A program beside a filler: how long that took. On one node: what a filler costs a program is no
+// matter of how many there are.
 double measure_beside_filler(const Options &options, JobBook &book, Progress &progress) {
-  const MemoryLimit limit = memory_limit();
   CleanPoolRequest request;
   request.kind = PageKind::kThp;
+  request.node = nodes_with_memory().front();
+  const NodeBinding binding(request.node);
+  const MemoryLimit limit = limit_on_pages(request.kind, memory_limit(), request.node);
   request.bytes = std::max(std::min(kBesideFillerBytes, largest_that_fits(limit.bytes / 4)),
                            page_bytes(request.kind));
   request.flags = HPZ_POOL_IDLE;
-  const CpuChoice cpus = choose_cpus(usable_cpu_numbers(), sched_getcpu(), kAnyNode);
+  const CpuChoice cpus = choose_cpus(usable_cpu_numbers(), sched_getcpu(), request.node);
   request.filler_cpu = cpus.filler;
   progress.show("measuring a program beside a filler");
   const std::vector<WorkBesideFiller> works = works_beside_filler(caches(), limit.bytes / 2);
@@ -294,11 +296,9 @@ double measure_beside_filler(const Options &options, JobBook &book, Progress &pr
   }
   const CleanPool pool(request);
   const BesideFiller beside_filler(pool, works, cpus.filler, cpus.taker);
-  const JobCell cell = {request.kind, kAnyNode, request.bytes, "beside_filler", ""};
-  const JobTime time(options, kUsualSeconds * kBesideFillerPart);
-  const uint64_t begin = now_ns();
-  JobResult result = measure_jobs(book.rounds(), cell, beside_filler.rows(), time.next(1));
-  const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  const JobCell cell = {request.kind, request.node, request.bytes, "beside_filler", ""};
+  JobTime time(options, kUsualSeconds * kBesideFillerPart);
+  JobResult result = measure_cell(book.rounds(), time, cell, 1, beside_filler.rows());
   if ((pool.stats().flags & HPZ_POOL_NO_IDLE) != 0) {
     book.warn(
         "the filler runs in the ordinary class, for SCHED_IDLE was refused: allow "
@@ -309,7 +309,7 @@ double measure_beside_filler(const Options &options, JobBook &book, Progress &pr
                  count_of(result.rounds(), "round") + "\n\n" + render_beside_filler(result, works),
              kLegend);
   book.keep(std::move(result));
-  return seconds;
+  return time.used();
 }
 
 // The same, with that part of the time that was asked for, if any was.
