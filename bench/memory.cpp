@@ -231,8 +231,9 @@ void Arena::describe(const ArenaRequest &request) {
   summary_ = format_size(bytes()) + " on " + title;
   if (is_pool_kind(kind_)) {
     const uint64_t added = reservation_->added();
-    summary_ += added == 0 ? ", all of them free already"
-                           : ", " + std::to_string(added) + " of them reserved for this run";
+    summary_ += ", ";
+    summary_ +=
+        added == 0 ? std::string(kFreeAlready) : std::to_string(added) + std::string(kReserved);
     return;
   }
   const uint64_t huge = huge_bytes(base(), bytes());

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "bench/pages.h"
 
@@ -83,7 +84,9 @@ class Arena {
   uint64_t bytes() const { return mapping_->bytes(); }
   uint64_t fresh_bytes() const { return fresh_bytes_; }
 
-  // What was got, checked in /proc/self/smaps: "4 GiB on 2 MiB pages (hugetlb), 0 reserved for it".
+  // What was got, checked in /proc/self/smaps: "4GiB on 2 MiB pages (hugetlb), " and one of these.
+  static constexpr std::string_view kFreeAlready = "all of them free already";
+  static constexpr std::string_view kReserved = " of them reserved for this run";  // 2048 of them
   const std::string &summary() const { return summary_; }
   // The kernel did not give the pages that were asked for; empty if it did.
   const std::string &shortfall() const { return shortfall_; }

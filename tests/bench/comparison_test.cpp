@@ -336,6 +336,16 @@ TEST(Comparison, WarningsOfHowItWasMeasured) {
               ElementsAre(HasSubstr("pinned")));
   EXPECT_THAT(warnings({{"memory_2m", "\"4GiB\""}}, {{"memory_2m", "\"64MiB\""}}),
               ElementsAre(HasSubstr("--set")));
+  const Keys free = {{"memory_2m", "\"4GiB on 2 MiB pages (hugetlb), all of them free already\""}};
+  const auto reserved = [](const std::string &where) {
+    return Keys{{"memory_2m", "\"" + where + ", 12 of them reserved for this run\""}};
+  };
+  EXPECT_THAT(warnings(free, reserved("4GiB on 2 MiB pages (hugetlb)")), IsEmpty());
+  EXPECT_THAT(warnings(free, reserved("2GiB on 2 MiB pages (hugetlb)")),
+              ElementsAre(HasSubstr("--set")));
+  EXPECT_THAT(warnings({{"memory_4k", "\"memfd, 97 % mapped huge\""}},
+                       {{"memory_4k", "\"memfd, 0 % mapped huge\""}}),
+              ElementsAre(HasSubstr("--set")));
   EXPECT_THAT(warnings({{"hpzero_build", "\"Debug, GNU 12\""}},
                        {{"hpzero_build", "\"RelWithDebInfo, GNU 12, SANITIZE address\""}}),
               ElementsAre(HasSubstr("Debug"), HasSubstr("SANITIZE")));
