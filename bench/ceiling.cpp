@@ -94,6 +94,10 @@ std::vector<uint64_t> thread_limits(const JobResult &result) {
 
 }  // namespace
 
+bool passes_caches(const hpz_kernel_info &kernel) {
+  return (kernel.roles & (HPZ_ROLE_STREAM | HPZ_ROLE_BULK)) == HPZ_ROLE_STREAM;
+}
+
 std::string Writer::id() const {
   return kCeilingPrefix + with_threads(second.empty() ? kernel : kernel + "+" + second, threads);
 }
@@ -170,8 +174,7 @@ std::vector<JobRow> ceiling_rows(const CeilingPlace &place) {
     if (kernel.missing != nullptr) continue;
     for (const uint32_t count : place.counts) {
       const Writer writer{kernel.id, "", count};
-      singles.push_back(
-          {writer, try_out(writer, place), (kernel.flags & HPZ_KERNEL_NEEDS_FENCE) != 0});
+      singles.push_back({writer, try_out(writer, place), passes_caches(kernel)});
     }
   }
   for (const Writer &writer : mixes_of(singles)) {

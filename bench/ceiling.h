@@ -5,6 +5,8 @@
 #ifndef HPZERO_BENCH_CEILING_H
 #define HPZERO_BENCH_CEILING_H
 
+#include <hpzero/hpzero.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +33,10 @@ struct WriterRate {
   double gb_per_s = 0;
   bool is_streaming = false;  // its kernel is one of those that pass the caches
 };
+
+// Whether it always does: instructions that clear blocks may, and may not. Not whether it needs a
+// fence, which on arm64 none does. Pure.
+bool passes_caches(const hpz_kernel_info &kernel);
 
 // Pairs worth trying: the fastest kernel with the two that follow it, and the fastest that streams
 // with the fastest that does not; for each number of threads. Pure.

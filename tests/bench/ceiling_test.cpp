@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/plan.h"
 #include "bench/sizes.h"
 
 namespace hpz::bench {
@@ -46,6 +47,29 @@ TEST(Ceiling, ContendersAreFewAndHaveTheFastestAlone) {
                           Writer{"nv", "", 2}, Writer{"nu", "nt", 2}, Writer{"nu", "st", 2}));
   EXPECT_THAT(contenders({}, {}), IsEmpty());
 }
+
+TEST(Ceiling, WhoPassesTheCaches) {
+  const auto passes = [](uint32_t roles, uint32_t flags) {
+    hpz_kernel_info kernel = HPZ_KERNEL_INFO_INIT;
+    kernel.roles = roles;
+    kernel.flags = flags;
+    return passes_caches(kernel);
+  };
+  EXPECT_TRUE(passes(HPZ_ROLE_STREAM, HPZ_KERNEL_NEEDS_FENCE));
+  EXPECT_TRUE(passes(HPZ_ROLE_STREAM, 0));  // STNP
+  EXPECT_FALSE(passes(HPZ_ROLE_STREAM | HPZ_ROLE_BULK, 0));
+  EXPECT_FALSE(passes(HPZ_ROLE_CACHED, 0));
+  EXPECT_FALSE(passes(HPZ_ROLE_CACHED | HPZ_ROLE_LIBC, 0));
+  EXPECT_FALSE(passes(0, 0));
+}
+
+#if defined(__x86_64__)
+TEST(Ceiling, HereTheyAreThoseThatNeedAFence) {
+  for (const hpz_kernel_info &kernel : all_kernels()) {
+    EXPECT_EQ(passes_caches(kernel), (kernel.flags & HPZ_KERNEL_NEEDS_FENCE) != 0) << kernel.id;
+  }
+}
+#endif
 
 TEST(Ceiling, WritersHaveNames) {
   EXPECT_EQ((Writer{"nt", "", 2}.id()), "limit_nt_t2");
