@@ -110,7 +110,8 @@ class BesideFiller::Program {
     set_ = std::make_unique<Mapping>(PageKind::kThp, (work.set_bytes + huge - 1) / huge * huge);
     lines_ = work.set_bytes / kLineBytes;
     step_ = scattering_step(lines_);
-    populate(set_->base(), set_->bytes());
+    // Else what is read is the kernel's page of zeroes, which is in the caches whoever sweeps them.
+    populate_or_throw(set_->base(), set_->bytes());
   }
 
   void run_steps(uint64_t steps) const {

@@ -767,7 +767,7 @@ class Pool(Folder):
             self.check_table(state)
         self.check_conclusions()
         self.check_pairs()
-        self.check_bystander()
+        self.check_beside_filler()
 
     def runs(self, row, state):
         return self.rows[f"{row}/{self.size >> 20}MiB/{state}/{self.kind}"]
@@ -848,7 +848,7 @@ class Pool(Folder):
                 self.assertGreater(run["ranges"], 0)
             self.assertRegex(self.done.stdout, rf"(?m)^  {count} takers? +\d+ +\S+ +\S+ +[\d.]+$")
 
-    def check_bystander(self):
+    def check_beside_filler(self):
         rows = {name.split("/")[0] for name in self.rows if "/beside_filler/" in name}
         self.assertLessEqual({"registers_alone", "registers_beside"}, rows)
         for name, runs in self.rows.items():
@@ -856,9 +856,10 @@ class Pool(Folder):
                 continue
             for run in runs:
                 self.assertGreater(run["ranges"], 0, name)
-                # Without the switch nothing is cleared; with it there is always more to clear.
+                # Without the switch nothing is cleared, although there is something to clear.
                 if "_alone/" in name:
                     self.assertEqual(run["filled_bytes"], 0, name)
+                    self.assertGreater(run["dirty_pages_left"], 0, name)
         self.assertRegex(self.done.stdout, r"(?m)^  counts in registers +\S+ ns +\S+ ns +\S+ % ")
 
     def test_small_pages(self):
