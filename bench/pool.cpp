@@ -81,9 +81,8 @@ double slowest(const TakeRow &row) {
 }
 
 std::string conclude_once(const TakeRows &rows) {
-  const TakeFigures hits = figures_of(all_ns(rows.filling_on()));
-  return "a hit takes " + format_time(mean_ns(rows.filling_on())) + " on average (median of all " +
-         format_time(hits.median) + "); the kernel's fault takes " +
+  return "a hit takes " + format_time(mean_ns(rows.filling_on())) + " on average (median " +
+         format_time(median_ns(rows.filling_on())) + "); the kernel's fault takes " +
          ratio_text(mean_ratio(rows.kernel(), rows.filling_on())) + " times as long\n";
 }
 
@@ -92,13 +91,13 @@ std::string conclude_rounds(const TakeRows &rows, size_t pages) {
     return ratio_text(mean_ratio(row, rows.filling_on(), skipped));
   };
   const TakeRow &on = rows.filling_on(), &clearing = rows.clearing();
-  const double page_ns = figures_of(all_ns(clearing)).median;
   return "on average the kernel takes " + by(rows.kernel(), 0) +
          " times as long, the pool without filling " + by(rows.filling_off(), 0) +
          "; but for the first round, which finds all clean, " + by(rows.kernel(), pages) + " and " +
          by(rows.filling_off(), pages) + "\n" + "the slowest take of all takes " +
          ratio_text(slowest(on) / slowest(clearing)) + " of the slowest clearing of a page, " +
-         ratio_text(slowest(on) / page_ns) + " of the median one; the 99.9th percentile " +
+         ratio_text(slowest(on) / median_ns(clearing)) +
+         " of the median one; the 99.9th percentile " +
          ratio_text(figure_ratio(on, clearing, &TakeFigures::p999)) + " of that of clearing\n";
 }
 
@@ -231,16 +230,16 @@ class Pool : public JobTour {
 
   std::string measure_takes(JobCell cell, const CleanPool &pool, const Mapping &memory) {
     TakeRows once(pool, memory, kOnce);
-    for (const JobRow &row : once.begin()) row.take();  // untimed
+    for (const JobRow &row : once.rows_from_now()) row.take();  // untimed
     cell.state = "once";
-    JobResult result = measure(cell, once_weight(cell.size), once.begin());
+    JobResult result = measure(cell, once_weight(cell.size), once.rows_from_now());
     std::string text = "every page taken and touched once, " +
                        count_of(result.rounds(), "iteration") + "\n" +
                        render_takes(rows_of(once), published_once()) + conclude_once(once) + "\n";
     book().keep(std::move(result));
     TakeRows rounds(pool, memory, kRounds);
     cell.state = "sixteen_rounds";
-    result = measure(cell, rounds_weight(cell.size), rounds.begin());
+    result = measure(cell, rounds_weight(cell.size), rounds.rows_from_now());
     text += "sixteen rounds back to back, " + count_of(result.rounds(), "iteration") + "\n" +
             render_takes(rows_of(rounds), published_rounds()) +
             conclude_rounds(rounds, pool.pages()) + "\n";

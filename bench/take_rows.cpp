@@ -47,13 +47,13 @@ TakeRows::TakeRows(const CleanPool &pool, const Mapping &memory, int passes)
       filling_on_{"pool_on", "pool, filled in the background", {}},
       clearing_{"clear", "clearing one page, nothing else", {}} {}
 
-std::vector<JobRow> TakeRows::begin() {
+std::vector<JobRow> TakeRows::rows_from_now() {
   const auto row = [this](TakeRow &kept, Takes (TakeRows::*take)() const, auto prepare) {
     kept.samples.clear();
     return JobRow{kept.id, kept.title, [this, &kept, take, prepare] {
                     prepare();
                     kept.samples.push_back((this->*take)());
-                    return sample_of(kept.samples.back(), pool_.page_bytes());
+                    return sample_of(kept.samples.back(), pool_.pages(), pool_.page_bytes());
                   }};
   };
   return {

@@ -23,7 +23,7 @@ class TakeRows {
   TakeRows &operator=(const TakeRows &) = delete;
 
   // Their samples are kept here from now on, and not those that were taken before.
-  std::vector<JobRow> begin();
+  std::vector<JobRow> rows_from_now();
 
   const TakeRow &kernel() const { return kernel_; }
   const TakeRow &filling_off() const { return filling_off_; }

@@ -66,7 +66,9 @@ TakeFigures figures_of(const std::vector<double> &ns) {
   return figures;
 }
 
-Sample sample_of(const Takes &takes, uint64_t page_bytes) {
+Sample sample_of(const Takes &takes, size_t pages, uint64_t page_bytes) {
+  const auto first_pass_end =
+      takes.ns.begin() + static_cast<std::ptrdiff_t>(std::min(pages, takes.ns.size()));
   const TakeFigures figures = figures_of(takes.ns);
   Sample sample;
   sample.ranges = sample.sections = takes.ns.size();
@@ -76,6 +78,7 @@ Sample sample_of(const Takes &takes, uint64_t page_bytes) {
                  {"median_ns", figures.median},
                  {"p999_ns", figures.p999},
                  {"max_ns", figures.max},
+                 {"first_pass_ns", std::accumulate(takes.ns.begin(), first_pass_end, 0.0)},
                  {"hits", static_cast<double>(takes.hits)},
                  {"misses", static_cast<double>(takes.misses)},
                  {"waits", static_cast<double>(takes.waits)}};
@@ -95,6 +98,12 @@ double mean_ns(const TakeRow &row, size_t skipped) {
   std::vector<double> means;
   for (const Takes &takes : row.samples) means.push_back(mean_of(takes, skipped));
   return median(std::move(means));
+}
+
+double median_ns(const TakeRow &row) {
+  std::vector<double> medians;
+  for (const Takes &takes : row.samples) medians.push_back(median(takes.ns));
+  return median(std::move(medians));
 }
 
 double mean_ratio(const TakeRow &a, const TakeRow &b, size_t skipped) {

@@ -24,8 +24,8 @@ struct TakeFigures {
 // 99.9th percentile: the least that is not exceeded by more than one in a thousand.
 TakeFigures figures_of(const std::vector<double> &ns);
 
-// As a sample: the figures are in JSON by their names.
-Sample sample_of(const Takes &takes, uint64_t page_bytes);
+// As a sample: the figures are in JSON by their names. Of so many pages, once or again and again.
+Sample sample_of(const Takes &takes, size_t pages, uint64_t page_bytes);
 
 struct TakeRow {
   std::string id, title;
@@ -37,6 +37,8 @@ std::vector<double> all_ns(const TakeRow &row, size_t skipped = 0);
 
 // Median over rounds of the mean; the first so many takes of each left out.
 double mean_ns(const TakeRow &row, size_t skipped = 0);
+// Median over rounds of the median.
+double median_ns(const TakeRow &row);
 
 // Median over rounds of a's mean by b's in the same round; 0 if there are none.
 double mean_ratio(const TakeRow &a, const TakeRow &b, size_t skipped = 0);

@@ -811,16 +811,24 @@ class Pool(Folder):
             self.assertEqual(cells[6:], had if row.startswith("pool_") else ["-"] * 3, line[0])
             for cell, ns in zip(cells, (run["ns"], run["ns"] / run["ranges"], run["min_ns"],
                                         run["median_ns"], run["p999_ns"], run["max_ns"])):
-                value, unit = cell.split()
-                scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
-                self.assertAlmostEqual(float(value) * scale / ns, 1, delta=0.006, msg=line[0])
+                self.check_time(cell, ns, line[0])
         self.assertIn({"once": "20253322 us", "sixteen_rounds": "321.9 s"}[state], table)
         self.assertIn({"once": "760 us", "sixteen_rounds": "112.0 s"}[state], table)
         self.assertIn("published, AMD Milan, 512 x 1 GiB", table)
 
-    def time_part(self, row, other, state):
-        return statistics.median(a["ns"] / b["ns"] for a, b in
+    def check_time(self, printed, ns, where):
+        value, unit = printed.split()
+        scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+        self.assertAlmostEqual(float(value) * scale / ns, 1, delta=0.006, msg=where)
+
+    def time_part(self, row, other, state, but_for=None):
+        def time(run):
+            return run["ns"] - (run[but_for] if but_for else 0)
+        return statistics.median(time(a) / time(b) for a, b in
                                  zip(self.runs(row, state), self.runs(other, state)))
+
+    def median_ns(self, row, state):
+        return statistics.median(run["median_ns"] for run in self.runs(row, state))
 
     def check_part(self, pattern, value):
         printed = re.search(pattern, self.done.stdout)
@@ -830,13 +838,31 @@ class Pool(Folder):
     def check_conclusions(self):
         self.check_part(r"the kernel's fault takes ([\d.]+) times as long",
                         self.time_part("kernel", "pool_on", "once"))
+        printed = re.search(r"a hit takes (\S+ \S+) on average \(median (\S+ \S+)\)",
+                            self.done.stdout)
+        self.assertTrue(printed, self.done.stdout)
+        hits = self.runs("pool_on", "once")
+        self.check_time(printed[1], statistics.median(run["ns"] / run["ranges"] for run in hits),
+                        printed[0])
+        self.check_time(printed[2], self.median_ns("pool_on", "once"), printed[0])
         for pattern, row in ((r"on average the kernel takes ([\d.]+) times", "kernel"),
                              (r"the pool without filling ([\d.]+);", "pool_off")):
             self.check_part(pattern, self.time_part(row, "pool_on", "sixteen_rounds"))
+        for pattern, row in ((r"but for the first round, which finds all clean, ([\d.]+) and",
+                              "kernel"),
+                             (r"which finds all clean, [\d.]+ and ([\d.]+)\n", "pool_off")):
+            self.check_part(pattern, self.time_part(row, "pool_on", "sixteen_rounds",
+                                                    but_for="first_pass_ns"))
         slowest = [max(run["max_ns"] for run in self.runs(row, "sixteen_rounds"))
                    for row in ("pool_on", "clear")]
         self.check_part(r"the slowest take of all takes ([\d.]+) of the slowest clearing",
                         slowest[0] / slowest[1])
+        self.check_part(r"of the slowest clearing of a page, ([\d.]+) of the median one",
+                        slowest[0] / self.median_ns("clear", "sixteen_rounds"))
+        self.check_part(r"the 99\.9th percentile ([\d.]+) of that of clearing",
+                        statistics.median(a["p999_ns"] / b["p999_ns"] for a, b in
+                                          zip(self.runs("pool_on", "sixteen_rounds"),
+                                              self.runs("clear", "sixteen_rounds"))))
 
     def check_pairs(self):
         counts = sorted(int(name[7:].split("/")[0]) for name in self.rows

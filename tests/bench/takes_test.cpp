@@ -39,18 +39,19 @@ TEST(Takes, OneInAThousandMayBeAbove) {
 }
 
 TEST(Takes, ASampleHasThemByName) {
-  const Sample sample = sample_of({{100, 300}, 1, 1, 0}, 4096);
-  EXPECT_EQ(sample.ranges, 2u);
-  EXPECT_EQ(sample.bytes, 8192u);
-  EXPECT_DOUBLE_EQ(sample.ns, 400);
+  const Sample sample = sample_of({{100, 300, 50, 250}, 1, 1, 0}, 2, 4096);
+  EXPECT_EQ(sample.ranges, 4u);
+  EXPECT_EQ(sample.bytes, 16384u);
+  EXPECT_DOUBLE_EQ(sample.ns, 700);
   const std::map<std::string, double> more(sample.more.begin(), sample.more.end());
   EXPECT_EQ(more.at("hits"), 1);
   EXPECT_EQ(more.at("misses"), 1);
   EXPECT_EQ(more.at("waits"), 0);
-  EXPECT_EQ(more.at("min_ns"), 100);
-  EXPECT_EQ(more.at("median_ns"), 200);
+  EXPECT_EQ(more.at("min_ns"), 50);
+  EXPECT_EQ(more.at("median_ns"), 175);
   EXPECT_EQ(more.at("p999_ns"), 300);
   EXPECT_EQ(more.at("max_ns"), 300);
+  EXPECT_EQ(more.at("first_pass_ns"), 400);
 }
 
 TEST(Takes, RatiosArePairedByIteration) {
@@ -62,6 +63,7 @@ TEST(Takes, RatiosArePairedByIteration) {
   EXPECT_DOUBLE_EQ(mean_ratio(slow, fast, 1), 2);
   EXPECT_EQ(mean_ratio(slow, fast, 2), 0);
   EXPECT_DOUBLE_EQ(mean_ns(fast), 550);
+  EXPECT_DOUBLE_EQ(median_ns({"c", "", {{{1, 2, 9}, 0, 0, 0}, {{4, 8, 9}, 0, 0, 0}}}), 5);
   EXPECT_THAT(all_ns(fast, 1), ElementsAre(150, 1500));
   EXPECT_THAT(all_ns(fast, 3), IsEmpty());
 }
