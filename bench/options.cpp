@@ -87,7 +87,8 @@ constexpr OptionRow kOptions[] = {
     {"--set", "SIZE",
      "run, tune, mapping: memory that cold ranges are walked through\n"
      "(default 4GiB, mapping 2GiB, if it fits);\n"
-     "populate: sparse memory for reset (default 8GiB, if it fits)",
+     "populate: sparse memory for reset (default 8GiB, if it fits);\n"
+     "bystander: its last-level working set (default half of that cache)",
      [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
     {"--json", "FILE", "write every sample, in Google Benchmark's format",
      [](Options &o, std::string_view value) { o.json = std::string(value); }},

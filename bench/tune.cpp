@@ -16,6 +16,7 @@
 #include "bench/clock.h"
 #include "bench/context.h"
 #include "bench/experiment.h"
+#include "bench/json_schema.h"
 #include "bench/limits.h"
 #include "bench/measure.h"
 #include "bench/progress.h"
@@ -244,18 +245,25 @@ int run(const Options &options) {
   circumstances.cpus = online_cpus();
   circumstances.is_pinned = cpu >= 0;
   if (!arena->shortfall().empty()) std::fprintf(out, "note: %s\n", arena->shortfall().c_str());
-  for (const std::string &line : find_warnings(results, circumstances)) {
-    // That recycled ranges show caches is the point here.
-    if (line.find("show caches") == std::string::npos) {
-      std::fprintf(out, "warning: %s\n", line.c_str());
-    }
+  std::vector<std::string> warnings = find_warnings(results, circumstances);
+  // That recycled ranges show caches is the point here.
+  std::erase_if(warnings, [](const std::string &line) {
+    return line.find("show caches") != std::string::npos;
+  });
+  for (std::string &line : bystander_warnings(others.rows, kBystanderControl, sets)) {
+    warnings.push_back(std::move(line));
   }
-  for (const std::string &line : bystander_warnings(others.rows, kBystanderControl, sets)) {
+  std::string joined;
+  for (const std::string &line : warnings) {
     std::fprintf(out, "warning: %s\n", line.c_str());
+    joined += (joined.empty() ? "" : "; ") + line;
   }
 
   if (json) {
     for (const auto &[key, value] : describe_machine(cpu)) rounds.add_context(key, value);
+    rounds.add_context(std::string(kClockCostKey), decimals(meter.clock_cost_ns(), 0));
+    rounds.add_context("memory_" + std::string(page_kind_id(arena->kind())), arena->summary());
+    rounds.add_context("warnings", joined);
     json->commit(rounds.json(options.command));
   }
   const std::string noise = find_too_noisy(recycled, cold);

@@ -1197,6 +1197,20 @@ class Tune(Folder):
         self.assertEqual(self.files(), [])
 
 
+    def test_json_says_how_it_was_measured(self):
+        done = bench("tune", "--pages", "4k", "--set", "4MiB", "--seconds", "1", "--repetitions",
+                     "1", "--force", "--output", self.path("profile"), "--json",
+                     self.path("out.json"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.read_rows()
+        context = self.json["context"]
+        self.assertGreater(float(context["clock_cost_ns"]), 0)
+        self.assertRegex(context["memory_4k"], r"^4MiB on 4 KiB pages")
+        self.assertEqual(context["warnings"],
+                         "; ".join(re.findall(r"(?m)^warning: (.*)", done.stdout)))
+        self.assertNotEqual(context["warnings"], "")  # of one round
+
+
 class SmallMachine(Folder):
     """R-MEM 256M: without arguments it takes what is there, says so, and keeps its time."""
 
