@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // hpz_init: profiles good and bad, repetition, and what it leaves behind.
-#include <dirent.h>
 #include <errno.h>
 #include <gmock/gmock.h>
 #include <hpzero/hpzero.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tests/support/descriptors.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/machine.h"
 #include "tests/support/scratch_folder.h"
@@ -183,14 +183,6 @@ TEST_F(Init, strings_of_earlier_plans_stay) {
   EXPECT_EQ(automatic.source, source);
   EXPECT_EQ(automatic.features, features);
   EXPECT_EQ(automatic.cpu, cpu);
-}
-
-size_t open_descriptors() {
-  size_t count = 0;
-  DIR *const folder = opendir("/proc/self/fd");
-  while (readdir(folder) != nullptr) ++count;
-  closedir(folder);
-  return count;
 }
 
 // Equal plans are stored once: a host that calls it before each job does not grow.

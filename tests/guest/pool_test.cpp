@@ -4,18 +4,14 @@
 // CPUs fillers run; and what counters and events of a node are about.
 #include <errno.h>
 #include <hpzero/pool.h>
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <exception>
-#include <functional>
 
 #include "tests/guest/team_fixture.h"
 #include "tests/pool/pools.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/sandbox.h"
 #include "tests/support/threads.h"
 #include "tests/support/watchdog.h"
@@ -101,23 +97,6 @@ class Pool : public Guest {
       if (CPU_ISSET(cpu, &set)) cpus.push_back(static_cast<int>(cpu));
     }
     return cpus;
-  }
-  // Runs it in a child: 0, or the number of what is wrong.
-  static void expect_in_child(const std::function<int()> &body) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      alarm(100);
-      int status = 125;  // something thrown
-      try {
-        status = body();
-      } catch (const std::exception &) {
-      }
-      _exit(testing::Test::HasFailure() ? 124 : status);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
 
  private:
@@ -445,24 +424,25 @@ TEST_F(Pool, fillers_run_on_their_nodes_cpus) {
 // What allows a filler out of SCHED_IDLE is the limit that pool.h names: here it can be set.
 TEST_F(Pool, the_way_out_of_the_idle_class_wants_a_limit_of_20) {
   for (const rlim_t nice_limit : {rlim_t{19}, rlim_t{20}}) {
-    expect_in_child([nice_limit] {
+    run_in_child([nice_limit] {
       const rlimit limit = {nice_limit, nice_limit};
-      if (setrlimit(RLIMIT_NICE, &limit) != 0 || setresuid(65534, 65534, 65534) != 0) return 1;
+      ASSERT_EQ(setrlimit(RLIMIT_NICE, &limit), 0);
+      ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
       const PoolPointer pool = make_pool(of_small_pages(HPZ_POOL_IDLE));
       const std::set<int> fillers = other_threads();
-      if (fillers.size() != kNodes) return 2;
+      ASSERT_EQ(fillers.size(), size_t{kNodes});
       // They find out when they start, and then have nothing to do.
       for (const int filler : fillers) {
         wait_until([&] { return sched_getscheduler(filler) == SCHED_IDLE; });
       }
       if (nice_limit == 19) {
         wait_until([&] { return (stats_of(pool).flags & HPZ_POOL_NO_LIFT) != 0; });
-        return 0;
+        return;
       }
       const std::vector<hpz_page> pages = take_all(pool);
-      if (hpz_pool_give(pool.get(), pages.data(), pages.size(), 0) != 0) return 3;
+      ASSERT_EQ(hpz_pool_give(pool.get(), pages.data(), pages.size(), 0), 0);
       wait_until([&] { return stats_of(pool).clean == kNodes * kEach; });
-      return stats_of(pool).flags == HPZ_POOL_FILLS ? 0 : 4;
+      EXPECT_EQ(stats_of(pool).flags, unsigned{HPZ_POOL_FILLS});
     });
   }
 }
@@ -508,10 +488,6 @@ TEST_F(Pool, counters_are_of_a_node) {
 }
 
 TEST_F(Pool, events_are_of_a_node) {
-  const auto is_readable = [](int fd) {
-    pollfd state = {fd, POLLIN, 0};
-    return poll(&state, 1, 0) == 1;
-  };
   const PoolPointer pool = make(of_small_pages(HPZ_POOL_NO_FILLING));
   EXPECT_EQ(hpz_pool_event_fd(pool.get(), -1, 1), -EINVAL) << "of which?";
   EXPECT_EQ(hpz_pool_event_fd(pool.get(), kNodes, 1), -EINVAL);
@@ -555,25 +531,24 @@ TEST_F(Pool, nodes_without_memory_for_us) {
   ASSERT_EQ(mkdir(group.c_str(), 0755), 0) << strerror(errno);
   write_text(group + "/cpuset.mems", "1-2");
   write_text(group + "/cpuset.cpus", "0-3");
-  expect_in_child([&] {
+  run_in_child([&] {
     write_text(group + "/cgroup.procs", "0");
     const PoolPointer pool = make(of_small_pages(HPZ_POOL_NO_FILLING));
     stay_on(cpus_of_node(0));
-    if (stats_of(pool).clean != 2 * kEach) return 1;
+    ASSERT_EQ(stats_of(pool).clean, 2 * kEach);
     hpz_pool_stats none = HPZ_POOL_STATS_INIT;
-    if (hpz_pool_stats_get(pool.get(), 0, &none) != -EINVAL) return 2;
+    EXPECT_EQ(hpz_pool_stats_get(pool.get(), 0, &none), -EINVAL);
     hpz_page page;
-    if (take_from(pool, 0, 0, page) != -EINVAL) return 3;
+    EXPECT_EQ(take_from(pool, 0, 0, page), -EINVAL);
     for (uint64_t i = 0; i < 2 * kEach; ++i) {
-      if (take_from(pool, -1, 0, page) != 1) return 4;
+      ASSERT_EQ(take_from(pool, -1, 0, page), 1);
       expect_lies_on(page, i < kEach ? 1 : 2);  // from node 0, 20 and 40 far
     }
-    if (take_from(pool, -1, 0, page) != -ENOMEM) return 5;
+    EXPECT_EQ(take_from(pool, -1, 0, page), -ENOMEM);
     // Fillers run by the memory, not by who creates them.
     for (const int node : {1, 2}) {
-      if (cpus_of_thread(start_filler(pool, node)) != std::vector<int>{2, 3}) return 6;
+      EXPECT_EQ(cpus_of_thread(start_filler(pool, node)), (std::vector<int>{2, 3}));
     }
-    return 0;
   });
   rmdir(group.c_str());
 }
@@ -582,16 +557,15 @@ TEST_F(Pool, nodes_without_memory_for_us) {
 TEST_F(Pool, says_that_nobody_places_memory) {
   for (const long call : {SYS_set_mempolicy, SYS_get_mempolicy, SYS_move_pages}) {
     SCOPED_TRACE(call);
-    expect_in_child([call] {
+    run_in_child([call] {
       refuse({{call, EPERM}});
       const PoolPointer pool = make_pool(of_small_pages(HPZ_POOL_NO_FILLING));
-      if (call == SYS_set_mempolicy && stats_of(pool).flags != HPZ_POOL_NO_PLACEMENT) return 1;
-      const std::vector<hpz_page> pages = take_all(pool);
-      if (pages.size() != kNodes * kEach) return 2;
-      for (const hpz_page &page : pages) {
-        if (!is_zero(page)) return 3;
+      if (call == SYS_set_mempolicy) {
+        EXPECT_EQ(stats_of(pool).flags, unsigned{HPZ_POOL_NO_PLACEMENT});
       }
-      return 0;
+      const std::vector<hpz_page> pages = take_all(pool);
+      ASSERT_EQ(pages.size(), kNodes * kEach);
+      for (const hpz_page &page : pages) EXPECT_TRUE(is_zero(page));
     });
   }
 }

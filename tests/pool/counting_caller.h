@@ -15,6 +15,7 @@
 
 #include "tests/pool/failing_calls.h"
 #include "tests/pool/pools.h"
+#include "tests/support/descriptors.h"
 
 namespace hpz::test {
 
@@ -156,8 +157,7 @@ template <class Leaves> void fail_each_call(const hpz_pool_options &kind, const 
   hpz_pool_destroy(first);
   CountingCaller(kind).live();
   ASSERT_FALSE(testing::Test::HasFailure());
-  const int next = dup(0);
-  close(next);
+  const int next = next_descriptor();
   const int64_t mapped = calls.mapped_bytes;
   int64_t count = 0;
   do {
@@ -167,9 +167,7 @@ template <class Leaves> void fail_each_call(const hpz_pool_options &kind, const 
     CountingCaller(kind).live();
     calls.left = -1;
     ASSERT_FALSE(testing::Test::HasFailure());
-    const int next_now = dup(0);
-    close(next_now);
-    ASSERT_EQ(next_now, next) << "a descriptor is left";
+    ASSERT_EQ(next_descriptor(), next) << "a descriptor is left";
     ASSERT_EQ(calls.mapped_bytes, mapped) << "a mapping is left";
     ASSERT_NO_FATAL_FAILURE(leaves());
   } while (calls.has_failed);

@@ -7,20 +7,15 @@
 #include <gtest/gtest.h>
 #include <hpzero/pool.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/pool/pools.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/settings.h"
 #include "tests/support/watchdog.h"
 
 namespace hpz::test {
 namespace {
-
-bool is_readable(int fd) {
-  pollfd state = {fd, POLLIN, 0};
-  return poll(&state, 1, 0) == 1;
-}
 
 int event(const PoolPointer &pool, size_t clean_below) {
   const int fd = hpz_pool_event_fd(pool.get(), -1, clean_below);
@@ -148,17 +143,10 @@ TEST(PoolEvents, a_number_that_is_used_again) {
 
 TEST(PoolEvents, no_descriptors_left) {
   const PoolPointer pool = make_pool(plain_options(1, HPZ_POOL_NO_FILLING));
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next = dup(0);
-  ASSERT_GE(next, 0);
-  close(next);
-  for (const int more : {0, 1}) {  // none, or only the caller's
-    rlimit few = before;
-    few.rlim_cur = static_cast<rlim_t>(next + more);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const int next = next_descriptor();
+  for (const size_t more : {size_t{0}, size_t{1}}) {  // none, or only the caller's
+    const ShortTable table(ShortTable::with_room_for(more));
     EXPECT_EQ(hpz_pool_event_fd(pool.get(), -1, 1), -EMFILE) << more;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   }
   const int fd = event(pool, 1);
   EXPECT_EQ(fd, next) << "nothing was kept";

@@ -2,18 +2,17 @@
 //
 // Export pools: slabs that are files, and what somebody who has had one can do afterwards: nothing
 // to who has the next.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hpzero/hpzero.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/pool/pools.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/memory.h"
 #include "tests/support/settings.h"
 #include "tests/support/threads.h"
@@ -31,20 +30,6 @@ hpz_pool_options slab_options(uint64_t slabs, uint32_t flags = HPZ_POOL_NO_FILLI
   options.pages_per_node = slabs;
   options.flags = HPZ_POOL_PLAIN | HPZ_POOL_EXPORT | flags;
   return options;
-}
-
-ino_t file_of(int fd) {
-  struct stat file = {};
-  EXPECT_EQ(fstat(fd, &file), 0);
-  return file.st_ino;
-}
-
-size_t descriptors() {
-  size_t count = 0;
-  DIR *const folder = opendir("/proc/self/fd");
-  while (readdir(folder) != nullptr) ++count;
-  closedir(folder);
-  return count;
 }
 
 TEST(PoolExport, a_slab_is_a_file_that_begins_at_0) {
@@ -199,10 +184,10 @@ TEST(PoolExport, any_content_is_never_a_slab_without_memory) {
 }
 
 TEST(PoolExport, nothing_is_leaked) {
-  const size_t before = descriptors();
+  const size_t before = open_descriptors();
   {
     const PoolPointer pool = make_pool(slab_options(2));
-    EXPECT_EQ(descriptors(), before + 2);
+    EXPECT_EQ(open_descriptors(), before + 2);
     for (int i = 0; i < (quick() ? 10 : 100); ++i) {
       const std::vector<hpz_page> slabs = take_all(pool);
       ASSERT_EQ(slabs.size(), 2u);
@@ -212,48 +197,24 @@ TEST(PoolExport, nothing_is_leaked) {
     }
     ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 5), 0);
     EXPECT_EQ(hpz_pool_fill(pool.get(), -1, 5), 2);
-    EXPECT_EQ(descriptors(), before + 5);
+    EXPECT_EQ(open_descriptors(), before + 5);
     ASSERT_EQ(hpz_pool_resize(pool.get(), -1, 1), 0);
-    EXPECT_EQ(descriptors(), before + 1);
+    EXPECT_EQ(open_descriptors(), before + 1);
   }
-  EXPECT_EQ(descriptors(), before);
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST(PoolExport, a_poisoned_slab_gets_no_new_memory) {
   const PoolPointer pool = make_pool(slab_options(1));
   hpz_page slab;
   ASSERT_EQ(take(pool, slab), 1);
-  const size_t files = descriptors();
+  const size_t files = open_descriptors();
   ASSERT_EQ(hpz_pool_poison(pool.get(), slab.base), 0);
   ASSERT_EQ(hpz_pool_give(pool.get(), &slab, 1, HPZ_GIVE_CLEAR), 0);
   EXPECT_EQ(counts_of(pool), (Counts{0, 0, 0, 0, 1}));
   EXPECT_EQ(stats_of(pool).renewed_bytes, 0u);
-  EXPECT_EQ(descriptors(), files - 1);
+  EXPECT_EQ(open_descriptors(), files - 1);
 }
-
-// A descriptor table that ends at this number.
-class ShortTable {
- public:
-  explicit ShortTable(rlim_t end) {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const rlimit few = {end, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  }
-  ~ShortTable() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  ShortTable(const ShortTable &) = delete;
-  ShortTable &operator=(const ShortTable &) = delete;
-
-  // ... that has room for so many more.
-  static rlim_t with_room_for(size_t more) {
-    int end = 0;
-    for (size_t free = 0;; ++end) {
-      if (fcntl(end, F_GETFD) < 0 && free++ == more) return static_cast<rlim_t>(end);
-    }
-  }
-
- private:
-  rlimit before_;
-};
 
 // A descriptor table that is full: an errno, and the slab is neither lost nor handed out.
 TEST(PoolExport, no_descriptor_to_renew_with) {
@@ -279,7 +240,7 @@ TEST(PoolExport, no_descriptor_in_the_middle_of_growth) {
   hpz_page slab;
   ASSERT_EQ(take(pool, slab), 1);
   spoil(slab);
-  const size_t files = descriptors(), mappings = pools_mappings();
+  const size_t files = open_descriptors(), mappings = pools_mappings();
   hpz_pool *none = nullptr;
   for (size_t more = 1; more < 5; ++more) {
     int resized, created;
@@ -293,7 +254,7 @@ TEST(PoolExport, no_descriptor_in_the_middle_of_growth) {
     EXPECT_EQ(created, -EMFILE);
     EXPECT_EQ(none, nullptr);
     EXPECT_EQ(counts_of(pool), (Counts{1, 0, 0, 1, 0}));
-    EXPECT_EQ(descriptors(), files);
+    EXPECT_EQ(open_descriptors(), files);
     EXPECT_EQ(pools_mappings(), mappings);
   }
   {

@@ -96,10 +96,7 @@ TEST_F(Filler, is_a_thread_that_bothers_nobody) {
 TEST_F(Filler, runs_where_it_is_told) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-  int last = -1;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<size_t>(cpu), &allowed)) last = cpu;
-  }
+  const int last = last_cpu();
   const std::string list = std::to_string(last);
   hpz_pool_options options = plain_options(1);
   options.cpus = list.c_str();

@@ -115,11 +115,7 @@ TEST(PoolSandbox, pinning_refused) {
     run_in_child([error] {
       cpu_set_t own, its;
       ASSERT_EQ(sched_getaffinity(0, sizeof own, &own), 0);
-      int last = 0;
-      for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(static_cast<size_t>(cpu), &own)) last = cpu;
-      }
-      const std::string cpus = std::to_string(last);
+      const std::string cpus = std::to_string(last_cpu());
       refuse({{SYS_sched_setaffinity, error}});
       hpz_pool_options options = plain_options(1);
       options.cpus = cpus.c_str();

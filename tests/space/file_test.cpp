@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/space/file_ways.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/guarded_buffer.h"
 #include "tests/support/poisoned_file.h"
 #include "tests/support/scratch_folder.h"
@@ -461,15 +462,12 @@ TEST(FileSpace, the_descriptor_may_be_closed) {
 
 TEST(FileSpace, descriptors_are_closed) {
   PoisonedFile file(memory_file(), 10'000);
-  const int before = dup(file.fd());
-  close(before);
+  const int before = next_descriptor();
   for (const FileWay &way : kFileWays) {
     make_file_space(file.fd(), 0, 10'000, way);
     EXPECT_EQ(create(file.fd(), 0, 10'001), -EINVAL);
   }
-  const int after = dup(file.fd());
-  EXPECT_EQ(after, before) << "the lowest that is free";
-  close(after);
+  EXPECT_EQ(next_descriptor(), before);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "tests/support/threads.h"
 
 #include <dirent.h>
+#include <gtest/gtest.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,16 @@ bool is_asleep(pid_t thread) {
 
 pid_t this_thread() {
   return static_cast<pid_t>(syscall(SYS_gettid));
+}
+
+int last_cpu() {
+  cpu_set_t allowed;
+  EXPECT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int last = -1;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<size_t>(cpu), &allowed)) last = cpu;
+  }
+  return last;
 }
 
 int scheduler_of(pid_t thread) {

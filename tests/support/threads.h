@@ -31,6 +31,9 @@ std::vector<pid_t> threads_named(const std::string &name);
 bool is_asleep(pid_t thread);
 pid_t this_thread();
 
+// The highest of those on which the calling thread may run.
+int last_cpu();
+
 // SCHED_OTHER, SCHED_IDLE and so on.
 int scheduler_of(pid_t thread);
 

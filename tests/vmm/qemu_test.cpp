@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "tests/pool/pools.h"
+#include "tests/support/descriptors.h"
 #include "tests/support/huge_pool.h"
 #include "tests/support/memory.h"
 #include "tests/support/scratch_folder.h"
@@ -44,12 +44,6 @@ PoolPointer pool_of_one_slab(uint32_t flags = 0) {
   options.pages_per_node = 1;
   options.flags = HPZ_POOL_EXPORT | flags;
   return make_pool(options);
-}
-
-ino_t file_of(const hpz_page &slab) {
-  struct stat file = {};
-  EXPECT_EQ(fstat(slab.fd, &file), 0);
-  return file.st_ino;
 }
 
 // Taken, and full of what nobody else is to see.
@@ -114,12 +108,12 @@ TEST_F(QemuMemory, field_G1_a_guest_sees_nothing_of_who_had_the_slab_before) {
   if (const std::string why = reserve(1); !why.empty()) GTEST_SKIP() << why;
   const PoolPointer pool = pool_of_one_slab();
   hpz_page slab = spoiled_slab(pool);
-  const ino_t file = file_of(slab);
+  const ino_t file = file_of(slab.fd);
   // Nobody else had it; then a guest, whose emulator has ended.
   for (int guest = 0; guest < 2; ++guest) {
     ASSERT_EQ(hpz_pool_give(pool.get(), &slab, 1, HPZ_GIVE_SOLE_OWNER), 0);
     ASSERT_EQ(take(pool, slab), 1);
-    EXPECT_EQ(file_of(slab), file) << "cleared and used again";
+    EXPECT_EQ(file_of(slab.fd), file) << "cleared and used again";
     expect_a_guest_to_see_zero(slab);
   }
 }
@@ -128,10 +122,10 @@ TEST_F(QemuMemory, a_guest_in_the_place_of_a_dropped_slab_sees_zero) {
   if (const std::string why = reserve(1); !why.empty()) GTEST_SKIP() << why;
   const PoolPointer pool = pool_of_one_slab();
   hpz_page slab = spoiled_slab(pool);
-  const ino_t file = file_of(slab);
+  const ino_t file = file_of(slab.fd);
   ASSERT_EQ(hpz_pool_give(pool.get(), &slab, 1, 0), 0);
   ASSERT_EQ(take(pool, slab), 1);
-  EXPECT_NE(file_of(slab), file);
+  EXPECT_NE(file_of(slab.fd), file);
   expect_a_guest_to_see_zero(slab);
 }
 
