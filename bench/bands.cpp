@@ -13,15 +13,10 @@ namespace {
 constexpr double kProbeNs = 300;
 // ... which may cost this part of clearing a range that is in cache.
 constexpr double kProbePart = 0.05;
-// Below this gain on cold ranges, and this loss on cached ones, it does not matter what is chosen.
-constexpr double kMatters = 1.10;
 // Who is this close to the best rate may be chosen for what it spares others.
 constexpr double kGoodEnough = 0.95;
 // Costs that differ by less are the same: they are ratios of short times.
 constexpr double kDearer = 1.10;
-// What bands are decided by is 3 %: of a run with more noise than this, noise decides. A quiet
-// machine has less than 1 %.
-constexpr double kMostNoise = 0.03;
 // One size in so many may have had too few rounds: the largest take seconds each.
 constexpr size_t kMostFewRounds = 4;
 // The library's own limits: the probe wants several pages to look at.
@@ -96,7 +91,8 @@ std::optional<double> rate_at(const std::vector<SizeRates> &sizes, uint64_t size
 }  // namespace
 
 std::vector<SizeRates> spare_bystanders(const std::vector<SizeRates> &sizes,
-                                        const KernelCosts &costs) {
+                                        const KernelCosts &costs,
+                                        const CertainlyDearer &is_certain) {
   const auto cost_of = [&](const std::string &kernel) -> std::optional<double> {
     const auto found = costs.find(kernel);
     if (found == costs.end() || found->second <= 0) return std::nullopt;
@@ -104,17 +100,23 @@ std::vector<SizeRates> spare_bystanders(const std::vector<SizeRates> &sizes,
   };
   std::vector<SizeRates> spared = sizes;
   for (SizeRates &at : spared) {
-    const double enough = best_rate(at) * kGoodEnough;
-    std::optional<double> least;
+    const double best = best_rate(at);
+    std::string cheapest;
+    double least = 0;
     for (const auto &[kernel, rate] : at.rates) {
       const std::optional<double> cost = cost_of(kernel);
-      if (rate >= enough && cost) least = std::min(*cost, least.value_or(*cost));
+      const auto share = at.least_share.find(kernel);
+      const double reached = share == at.least_share.end() ? rate / best : share->second;
+      if (reached < kGoodEnough || !cost || (!cheapest.empty() && *cost >= least)) continue;
+      cheapest = kernel;
+      least = *cost;
     }
-    if (!least) continue;
+    if (cheapest.empty()) continue;
     std::erase_if(at.rates, [&](const auto &entry) {
       const std::optional<double> cost = cost_of(entry.first);
-      return cost && *cost > *least * kDearer;
+      return cost && *cost > least * kDearer && is_certain(entry.first, cheapest);
     });
+    if (!at.rates.contains(at.usual)) at.usual = cheapest;
   }
   return spared;
 }
@@ -143,12 +145,12 @@ std::string find_too_noisy(const std::vector<SizeRates> &recycled,
          percent(kMostNoise) + " is the most";
 }
 
-PolicyBands build_bands(const std::vector<SizeRates> &recycled,
-                        const std::vector<SizeRates> &cold) {
+PolicyBands build_bands(const std::vector<SizeRates> &recycled, const std::vector<SizeRates> &cold,
+                        size_t most) {
   // Growing impatience ends: at an infinite factor there is one band each.
   for (double factor = kTakeOver;; factor *= kTakeOver) {
     PolicyBands bands{build_with(recycled, factor), build_with(cold, factor)};
-    if (bands.cached.size() + bands.stream.size() <= kMaxBands) return bands;
+    if (bands.cached.size() + bands.stream.size() <= most) return bands;
   }
 }
 
@@ -158,11 +160,38 @@ const std::string &band_kernel(const std::vector<Band> &bands, uint64_t size) {
   return found == bands.end() ? bands.back().kernel : found->kernel;
 }
 
+std::vector<Band> keep_built_in_bounds(std::vector<Band> bands, const std::vector<Band> &built_in,
+                                       uint64_t largest) {
+  for (size_t i = 0; i + 1 < bands.size(); ++i) {
+    for (size_t own = 0; own + 1 < built_in.size(); ++own) {
+      const uint64_t bound = built_in[own].upto_bytes;
+      if (bound / 2 < bands[i].upto_bytes && bound >= bands[i].upto_bytes &&
+          built_in[own].kernel == bands[i].kernel &&
+          built_in[own + 1].kernel == bands[i + 1].kernel) {
+        bands[i].upto_bytes = bound;
+        break;
+      }
+    }
+  }
+  for (const Band &own : built_in) {
+    if (bands.empty() || own.upto_bytes < largest) continue;
+    if (bands.back().upto_bytes == UINT64_MAX || bands.back().kernel == own.kernel) {
+      bands.back().upto_bytes = own.upto_bytes;
+    } else {
+      bands.push_back(own);
+    }
+  }
+  return bands;
+}
+
 ProbeRange build_probe_range(const std::vector<SizeRates> &recycled,
                              const std::vector<SizeRates> &cold, const std::vector<Band> &cached,
-                             const std::vector<Band> &stream) {
+                             const std::vector<Band> &stream, const ProbeDoubt &doubt) {
+  const ProbeRange &built_in = doubt.built_in;
   ProbeRange range;
   uint64_t first = 0, last = 0;
+  // Those by the library's own range, if they are measured sizes too.
+  uint64_t own_first = 0, own_last = 0;
   for (const SizeRates &at : recycled) {
     if (at.size < kSmallestProbe) continue;
     const std::string &near_kernel = band_kernel(cached, at.size);
@@ -176,18 +205,26 @@ ProbeRange build_probe_range(const std::vector<SizeRates> &recycled,
     const double loss_cached = *near_cached / *far_cached;
     const double clear_ns = static_cast<double>(at.size) / *near_cached;
     // Where streaming loses little any more, there is nothing to ask.
-    if (loss_cached >= kMatters) last = at.size;
-    const bool is_worth_it =
+    bool loses = loss_cached >= kMatters;
+    bool is_worth_it =
         gain_cold >= kMatters && loss_cached >= kMatters && kProbeNs <= kProbePart * clear_ns;
+    const bool is_in_own = at.size >= built_in.from_bytes && at.size <= built_in.upto_bytes;
+    if (doubt.sizes.contains(at.size)) {
+      loses = built_in.upto_bytes == 0 || at.size <= built_in.upto_bytes;
+      is_worth_it = is_in_own;
+    }
+    if (loses) last = at.size;
     if (is_worth_it && first == 0) first = at.size;
+    if (is_in_own) own_last = at.size;
+    if (is_in_own && own_first == 0) own_first = at.size;
   }
   if (first == 0) {
     // Nothing to win by asking: cached kernels while they lead on cached ranges, then streaming.
     range.from_bytes = range.upto_bytes = std::max(last * 2, kSmallestProbe);
     return range;
   }
-  range.from_bytes = first;
-  range.upto_bytes = std::max(last, first) * 2;
+  range.from_bytes = first == own_first ? built_in.from_bytes : first;
+  range.upto_bytes = last == own_last ? built_in.upto_bytes : std::max(last, first) * 2;
   return range;
 }
 

@@ -16,8 +16,9 @@ std::unique_ptr<Arena> obtain_best_memory(std::vector<PageKind> kinds, const Bes
   for (size_t i = 0; i < kinds.size(); ++i) {
     ArenaRequest request;
     request.kind = kinds[i];
+    request.node = wanted.node;
     request.is_asked_for = are_asked_for;
-    const uint64_t capacity = limit_on_pages(kinds[i], memory_limit()).bytes;
+    const uint64_t capacity = limit_on_pages(kinds[i], memory_limit(), wanted.node).bytes;
     request.set_bytes =
         wanted.is_asked_for ? wanted.set_bytes : std::min(wanted.set_bytes, capacity);
     if (wanted.is_asked_for) request.least_bytes = request.set_bytes;

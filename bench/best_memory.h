@@ -17,6 +17,7 @@ struct BestMemory {
   uint64_t set_bytes = 0;        // wanted
   bool is_asked_for = false;     // less is a refusal
   const char *option = "--set";  // that makes it smaller
+  int node = kAnyNode;           // for where its pages lie see NodeBinding
 };
 
 // Of the kinds, or of 2m, thp and 4k if there are none, the first that there is. Throws Refusal.

@@ -60,7 +60,7 @@ BystanderResults measure_bystanders(Rounds &rounds, JobTime &time, const Arena &
     jobs.push_back({kBystanderControl, "(nothing, for as long)", [&, take = kind.take] {
                       return (bystanders.*take)(0, [&] { wait(last_ns); });
                     }});
-    const JobCell cell = {arena.kind(), kAnyNode, size, kind.state, ""};
+    const JobCell cell = {arena.kind(), arena.node(), size, kind.state, ""};
     JobResult result = measure_cell(rounds, time, cell, kind.weight, jobs);
     results.rows.resize(result.rows.size());
     for (size_t i = 0; i < result.rows.size(); ++i) {

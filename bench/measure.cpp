@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "bench/clock.h"
+#include "bench/nodes.h"
 #include "bench/sizes.h"
 #include "bench/working_set.h"
 
@@ -83,9 +84,9 @@ Sample take_sample(Row &row, const Cell &cell, Walk &walk, const SampleShape &sh
   return sample;
 }
 
-std::string task_name(const Row &row, const Cell &cell) {
+std::string task_name(const Row &row, const Cell &cell, int node) {
   return row.id() + "/" + format_size(cell.size) + "/" + std::string(state_id(cell.state)) + "/" +
-         std::string(page_kind_id(cell.pages));
+         std::string(page_kind_id(cell.pages)) + node_suffix(node);
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ CellResult Meter::measure(const Arena &arena, const Cell &cell, const Rows &rows
     if (cell.state == MemoryState::kCold && row->ranges(cell, shape.ranges) > walk.slots())
       continue;
     result.rows.push_back({row->id(), row->title(), row->kind(), {}});
-    tasks.push_back({task_name(*row, cell), [&, r = row.get()] {
+    tasks.push_back({task_name(*row, cell, arena.node()), [&, r = row.get()] {
                        return r->takes_own_samples()
                                   ? r->take_own(cell)
                                   : take_sample(*r, cell, walk, shape, clock_cost_ns_, beside);

@@ -174,7 +174,7 @@ std::unique_ptr<PageReservation> reserve_pages(PageKind kind, uint64_t bytes, in
 }
 
 Arena::Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress)
-    : kind_(request.kind) {
+    : kind_(request.kind), node_(request.node) {
   const uint64_t page = page_bytes(kind_);
   uint64_t set = std::max(round_down(request.set_bytes, page), page);
   const uint64_t least = std::max(round_up(request.least_bytes, page), page);

@@ -80,6 +80,7 @@ class Arena {
   Arena(const ArenaRequest &request, const std::function<void(uint64_t)> &progress);
 
   PageKind kind() const { return kind_; }
+  int node() const { return node_; }
   char *base() const { return mapping_->base(); }
   uint64_t bytes() const { return mapping_->bytes(); }
   uint64_t fresh_bytes() const { return fresh_bytes_; }
@@ -96,6 +97,7 @@ class Arena {
   void describe(const ArenaRequest &request);
 
   PageKind kind_;
+  int node_ = kAnyNode;
   uint64_t fresh_bytes_ = 0;
   std::unique_ptr<PageReservation> reservation_;  // outlives the mapping: declared before it
   std::unique_ptr<Mapping> mapping_;

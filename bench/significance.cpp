@@ -65,6 +65,23 @@ double exact_p(const std::vector<uint32_t> &doubled_ranks, size_t few, uint64_t 
   return two_sided(below / total, (total - below + all[sum]) / total);
 }
 
+// The distance from the middle, in standard deviations by the root of 2, that has this two-sided p.
+double distance_of(double p) {
+  double near = 0, far = 40;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (near + far) / 2;
+    (std::erfc(middle) > p ? near : far) = middle;
+  }
+  return near;
+}
+
+double together_p(const std::vector<double> &distances) {
+  const double sum = std::accumulate(distances.begin(), distances.end(), 0.0);
+  return distances.empty()
+             ? 1
+             : std::erfc(std::abs(sum) / std::sqrt(static_cast<double>(distances.size())));
+}
+
 }  // namespace
 
 RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b) {
@@ -100,6 +117,26 @@ RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b
     result.p = normal_p(result.u, size_a, size_b, ties);
   }
   return result;
+}
+
+double stratified_p(const std::vector<Stratum> &strata) {
+  std::vector<double> distances;
+  for (const auto &[a, b] : strata) {
+    if (a.empty() || b.empty()) continue;
+    const RankTest test = mann_whitney(a, b);
+    const double middle = static_cast<double>(a.size()) * static_cast<double>(b.size()) / 2;
+    distances.push_back(distance_of(test.p) * (test.u < middle ? -1 : 1));
+  }
+  return together_p(distances);
+}
+
+double least_stratified_p(const std::vector<Stratum> &strata) {
+  std::vector<double> distances;
+  for (const auto &[a, b] : strata) {
+    if (a.empty() || b.empty()) continue;
+    distances.push_back(distance_of(least_p(a.size(), b.size())));
+  }
+  return together_p(distances);
 }
 
 std::optional<double> likeness(const std::vector<std::vector<double>> &groups_a,
@@ -158,13 +195,7 @@ double design_effect(double likeness, const std::vector<std::vector<double>> &gr
 
 double widened_p(double p, double variance_factor) {
   if (variance_factor <= 1 || p >= 1) return p;
-  // The distance from the middle, in standard deviations by the root of 2, that has this p.
-  double near = 0, far = 40;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = (near + far) / 2;
-    (std::erfc(middle) > p ? near : far) = middle;
-  }
-  return std::max(p, std::erfc(near / std::sqrt(variance_factor)));
+  return std::max(p, std::erfc(distance_of(p) / std::sqrt(variance_factor)));
 }
 
 double least_p(size_t a, size_t b) {
@@ -202,6 +233,20 @@ std::vector<bool> answerable(const std::vector<double> &least, double alpha) {
   std::vector<bool> result;
   result.reserve(least.size());
   for (const double p : least) result.push_back(p <= alpha / static_cast<double>(asked));
+  return result;
+}
+
+std::vector<bool> believed(const std::vector<double> &p, const std::vector<double> &least,
+                           double alpha) {
+  const std::vector<bool> asked = answerable(least, alpha);
+  std::vector<double> open;
+  for (size_t i = 0; i < p.size(); ++i) {
+    if (asked[i]) open.push_back(p[i]);
+  }
+  open = holm(open);
+  std::vector<bool> result(p.size());
+  size_t next = 0;
+  for (size_t i = 0; i < p.size(); ++i) result[i] = asked[i] && open[next++] <= alpha;
   return result;
 }
 

@@ -21,6 +21,17 @@ struct RankTest {
 };
 RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b);
 
+// The same question asked under several circumstances, in each of which the two sets are ranked by
+// themselves: what the circumstances do to both of them is no difference. Their signed distances
+// are put together (Stouffer 1949), those that contradict each other against each other. A set that
+// is empty leaves its circumstances out; 1 if nothing is left.
+struct Stratum {
+  std::vector<double> a, b;
+};
+double stratified_p(const std::vector<Stratum> &strata);
+// The p of as many figures that have nothing in common, and agree.
+double least_stratified_p(const std::vector<Stratum> &strata);
+
 // Figures that were taken at one time are like each other: a machine that is slow for a second is
 // so for all of them, and they are fewer than they seem. groups: of a and of b, those of one time.
 //
@@ -47,6 +58,11 @@ std::vector<double> holm(const std::vector<double> &p);
 // Tarone (1990): a question that could not be answered at alpha even by figures that have nothing
 // in common need not be asked, nor paid for by the others. True: to be asked.
 std::vector<bool> answerable(const std::vector<double> &least, double alpha);
+
+// Which of many answers are to be believed at alpha: Holm's, of those that are answerable. In the
+// order of the arguments.
+std::vector<bool> believed(const std::vector<double> &p, const std::vector<double> &least,
+                           double alpha);
 
 // How many figures on either side make one of that many questions answerable.
 size_t figures_needed(size_t questions, double alpha);

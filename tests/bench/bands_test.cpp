@@ -121,8 +121,13 @@ TEST(TooNoisy, IsARunOfTooFewRounds) {
 
 // --- What it costs others ----------------------------------------------------------------------
 
-std::vector<Band> stream_bands(const std::vector<SizeRates> &sizes, const KernelCosts &costs) {
-  return build_bands({}, spare_bystanders(sizes, costs)).stream;
+bool always(const std::string &, const std::string &) {
+  return true;
+}
+
+std::vector<Band> stream_bands(const std::vector<SizeRates> &sizes, const KernelCosts &costs,
+                               const CertainlyDearer &is_certain = always) {
+  return build_bands({}, spare_bystanders(sizes, costs, is_certain)).stream;
 }
 
 TEST(SparedBystanders, TheCheapestWithinFivePercentIsChosen) {
@@ -169,26 +174,26 @@ class ProbeRangeTest : public ::testing::Test {
 TEST_F(ProbeRangeTest, FromWhereTheProbeIsSmallToWhereNothingIsCached) {
   fill(32 * kMiB);
   // 300 ns are 5 % of 6 us, in which 50 GB/s clear 300 kB.
-  EXPECT_EQ(build_probe_range(recycled, cold, near_bands, far_bands),
+  EXPECT_EQ(build_probe_range(recycled, cold, near_bands, far_bands, {}),
             (ProbeRange{512 * kKiB, 64 * kMiB}));
 }
 
 TEST_F(ProbeRangeTest, NoRangeWhereOneKernelServesBoth) {
   fill(32 * kMiB);
-  const ProbeRange range = build_probe_range(recycled, cold, near_bands, near_bands);
+  const ProbeRange range = build_probe_range(recycled, cold, near_bands, near_bands, {});
   EXPECT_EQ(range.from_bytes, range.upto_bytes);
 }
 
 TEST_F(ProbeRangeTest, NoRangeWhereEverythingIsSmall) {
   fill(64 * kKiB);
-  const ProbeRange range = build_probe_range(recycled, cold, near_bands, far_bands);
+  const ProbeRange range = build_probe_range(recycled, cold, near_bands, far_bands, {});
   EXPECT_EQ(range.from_bytes, range.upto_bytes);
   // hpz_zero streams from there on: not below what is still found in cache.
   EXPECT_EQ(range.upto_bytes, 128 * kKiB);
 }
 
 TEST_F(ProbeRangeTest, NeverBelowWhatTheLibraryAccepts) {
-  const ProbeRange range = build_probe_range({}, {}, near_bands, far_bands);
+  const ProbeRange range = build_probe_range({}, {}, near_bands, far_bands, {});
   EXPECT_EQ(range, (ProbeRange{16 * kKiB, 16 * kKiB}));
 }
 

@@ -196,6 +196,39 @@ TEST(Significance, WhatCannotBeAnsweredIsNotAsked) {
 }
 
 // By R: ranks of all, aov(rank ~ set + set:group), (MSB - MSW) / (MSB + (n0 - 1) * MSW).
+TEST(Significance, StrataOfOneAreItsRankTest) {
+  const Figures a = steps(7, 3, 0), b = steps(9, 2, 5);
+  EXPECT_NEAR(stratified_p({{a, b}}), mann_whitney(a, b).p, 1e-9);
+  EXPECT_NEAR(stratified_p({{a, b}, {{}, b}, {a, {}}}), mann_whitney(a, b).p, 1e-9);
+  EXPECT_EQ(stratified_p({}), 1);
+  EXPECT_EQ(least_stratified_p({{a, {}}}), 1);
+  EXPECT_NEAR(least_stratified_p({{a, b}}), least_p(a.size(), b.size()), 1e-9);
+}
+
+TEST(Significance, StrataThatAgreeAddUpAndOthersCancel) {
+  const Figures low = steps(4, 1, 0), high = steps(4, 1, 10);
+  // scipy.stats.combine_pvalues([1 / 70] * 4, 'stouffer'), of one-sided p, twice.
+  EXPECT_NEAR(stratified_p({{low, high}, {low, high}, {low, high}, {low, high}}),
+              1.193896134132391e-05, 1e-9);
+  EXPECT_NEAR(least_stratified_p({{low, high}, {high, low}, {low, high}, {low, high}}),
+              1.193896134132391e-05, 1e-9);
+  EXPECT_NEAR(stratified_p({{low, high}, {high, low}}), 1, 1e-9);
+  EXPECT_GT(stratified_p({{low, high}, {low, high}, {high, low}}), mann_whitney(low, high).p);
+  // What differs between strata is no difference: every a is above every b of the other one.
+  EXPECT_NEAR(stratified_p({{low, low}, {high, high}}), 1, 1e-9);
+}
+
+TEST(Significance, BelievedIsWhatHolmLeavesOfWhatIsAnswerable) {
+  EXPECT_THAT(believed({0.02, 0.03, 0.2}, {0.001, 0.001, 0.001}, 0.05),
+              ElementsAre(false, false, false));
+  EXPECT_THAT(believed({0.01, 0.02, 0.2}, {0.001, 0.001, 0.001}, 0.05),
+              ElementsAre(true, true, false));
+  // One that cannot be answered costs the others nothing, and is not believed.
+  EXPECT_THAT(believed({0.02, 0.04, 0.1}, {0.001, 0.001, 0.1}, 0.05),
+              ElementsAre(true, true, false));
+  EXPECT_THAT(believed({}, {}, 0.05), ElementsAre());
+}
+
 TEST(Significance, LikenessIsThatOfAnalysisOfVariance) {
   const std::vector<Figures> a = {{1, 2, 3}, {7, 8, 9.5}}, b = {{4, 5, 6.5}, {10, 11, 13, 12}};
   ASSERT_TRUE(likeness(a, b));
