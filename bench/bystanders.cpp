@@ -10,10 +10,9 @@
 #include <thread>
 
 #include "bench/clock.h"
-#include "bench/nodes.h"
+#include "bench/cpu_choice.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
-#include "bench/text_file.h"
 #include "bench/threads.h"
 #include "bench/working_set.h"
 
@@ -24,31 +23,6 @@ namespace {
 constexpr uint64_t kClearedPerSet = 4;
 // Less is no working set of a last-level cache: then that of the second level is the larger one.
 constexpr uint64_t kSmallestSet = 64 * kKiB;
-
-std::vector<int> cpus_in(const std::string &path) {
-  return parse_node_list(read_text_file(path).value_or(""));
-}
-
-bool holds(const std::vector<int> &cpus, int cpu) {
-  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
-}
-
-// CPUs that share the cache of the highest level that is listed.
-std::vector<int> last_level_of(const std::string &cpu_folder) {
-  std::vector<int> sharing;
-  uint64_t highest = 0;
-  // No CPU has more; the list ends where a folder is missing.
-  constexpr int kMostCaches = 16;
-  for (int i = 0; i < kMostCaches; ++i) {
-    const std::string folder = cpu_folder + "/cache/index" + std::to_string(i);
-    const auto level = read_number_file(folder + "/level");
-    if (!level) break;
-    if (*level < highest) continue;
-    highest = *level;
-    sharing = cpus_in(folder + "/shared_cpu_list");
-  }
-  return sharing;
-}
 
 void keep_time(Sample &sample, uint64_t bytes, double ns) {
   sample.bytes = bytes;
@@ -95,9 +69,7 @@ BystanderSizes bystander_sizes(const Caches &caches, uint64_t cleared, uint64_t 
 }
 
 Neighbour find_neighbour(int here, const std::vector<int> &usable, const std::string &root) {
-  const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(here);
-  const std::vector<int> siblings = cpus_in(folder + "/topology/thread_siblings_list");
-  const std::vector<int> near = last_level_of(folder);
+  const auto [core, near] = sharers_of(here, root);
   struct Choice {
     bool is_core, is_near;
     const char *title;
@@ -108,10 +80,13 @@ Neighbour find_neighbour(int here, const std::vector<int> &usable, const std::st
                                  {false, false, "another thread of the same core"}};
   for (const auto &[is_core, is_near, title] : kChoices) {
     for (const int cpu : usable) {
-      if (cpu == here || holds(siblings, cpu) == is_core) continue;
+      if (cpu == here || holds(core, cpu) == is_core) continue;
       // Where nobody tells who shares, everybody does.
       if ((near.empty() || holds(near, cpu)) != is_near) continue;
-      return {cpu, "CPU " + std::to_string(cpu) + ": " + title};
+      const char *const known = core.empty()              ? "another CPU"
+                                : near.empty() && is_core ? "another core"
+                                                          : title;
+      return {cpu, "CPU " + std::to_string(cpu) + ": " + known};
     }
   }
   return {};

@@ -15,6 +15,15 @@ namespace hpz::bench {
 // What two CPUs have in common. From much to little: the more, the better for measuring.
 enum class Nearness { kSame, kOneCore, kOneCache, kApart };
 
+// Whom a CPU shares its core, and its cache of the highest level, with: itself among them. Empty:
+// nobody tells. root: "" but in tests.
+struct Sharers {
+  std::vector<int> core, last_cache;
+};
+Sharers sharers_of(int cpu, const std::string &root = "");
+
+bool holds(const std::vector<int> &cpus, int cpu);
+
 struct CpuChoice {
   int taker = -1, filler = -1;  // -1: nobody tells
   Nearness nearness = Nearness::kSame;

@@ -78,6 +78,13 @@ TEST(Neighbours, AreOnAnotherCoreWithTheSameCache) {
 
 TEST(Neighbours, AreFoundWhereNobodyTells) {
   EXPECT_EQ(find_neighbour(0, {0, 1}, "/nonexistent").cpu, 1);
+  // Of what it shares nothing is said then.
+  EXPECT_EQ(find_neighbour(0, {0, 1}, "/nonexistent").title, "CPU 1: another CPU");
+  EXPECT_EQ(find_neighbour(-1, {0, 1}).title, "CPU 0: another CPU");
+  test::Root root;
+  root.write("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n");
+  EXPECT_EQ(find_neighbour(0, {0, 1, 2}, root.path()).title, "CPU 1: another core");
+  EXPECT_EQ(find_neighbour(0, {0, 2}, root.path()).title, "CPU 2: another thread of the same core");
 }
 
 Sample sample(Reread l2, Reread llc) {
