@@ -148,6 +148,12 @@ MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node,
   return on_pages;
 }
 
+std::string lacks(PageKind kind, uint64_t bytes) {
+  const MemoryLimit limit = limit_on_pages(kind, memory_limit());
+  if (limit.bytes >= bytes) return "";
+  return limit.reason + " leaves no " + format_size(bytes) + ": " + limit.remedy;
+}
+
 uint64_t largest_that_fits(uint64_t bytes) {
   uint64_t size = kKiB;
   while (size * 2 <= bytes) size *= 2;

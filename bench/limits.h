@@ -26,6 +26,10 @@ MemoryLimit memory_limit(const std::string &root = "");
 MemoryLimit limit_on_pages(PageKind kind, const MemoryLimit &limit, int node = kAnyNode,
                            const std::string &root = "");
 
+// Why so much is not to be had on these pages, and what would help: "free memory leaves no 64MiB:
+// free some memory". Empty if it is.
+std::string lacks(PageKind kind, uint64_t bytes);
+
 uint64_t largest_that_fits(uint64_t bytes);  // the largest power of two, from 1 KiB
 
 }  // namespace hpz::bench

@@ -72,11 +72,9 @@ class KernelClearsRow : public Row {
     reserved_bytes_ = 0;
     drop();
     reservation_.reset();
-    const MemoryLimit limit = limit_on_pages(cell.pages, memory_limit());
     const std::string what = title() + " on " + std::string(page_kind_title(cell.pages));
-    if (limit.bytes < kMostOwnBytes) {
-      trouble(what + ", for " + limit.reason + " leaves no " + format_size(kMostOwnBytes) + ": " +
-              limit.remedy);
+    if (const std::string lack = lacks(cell.pages, kMostOwnBytes); !lack.empty()) {
+      trouble(what + ", for " + lack);
       return false;
     }
     try {

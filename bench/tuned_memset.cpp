@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,8 +75,11 @@ int take_samples(const Options &options) {
 class Process {
  public:
   Process(const std::string &setting, PageKind pages) {
+    // A socket for what it is asked: one whose other end is gone can be written to without SIGPIPE.
     int to[2], from[2];
-    if (pipe2(to, O_CLOEXEC) != 0) throw std::runtime_error("cannot make a pipe");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, to) != 0) {
+      throw std::runtime_error("cannot make a pair of sockets");
+    }
     if (pipe2(from, O_CLOEXEC) != 0) {
       close(to[0]);
       close(to[1]);
@@ -98,7 +102,7 @@ class Process {
     posix_spawn_file_actions_destroy(&actions);
     close(to[0]);
     close(from[1]);
-    questions_ = fdopen(to[1], "w");
+    questions_ = to[1];
     answers_ = fdopen(from[0], "r");
     if (error != 0) {
       pid_ = -1;
@@ -119,23 +123,26 @@ class Process {
     return text;
   }
   void ask(const Cell &cell) {
-    std::fprintf(questions_, "%" PRIu64 " %s\n", cell.size,
-                 std::string(state_id(cell.state)).c_str());
-    std::fflush(questions_);
+    const std::string line =
+        std::to_string(cell.size) + " " + std::string(state_id(cell.state)) + "\n";
+    // Whoever does not get it does not answer.
+    while (send(questions_, line.data(), line.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
   }
 
  private:
   void finish() {
     // Its standard input ends, and with that it does.
-    if (questions_ != nullptr) std::fclose(questions_);
+    if (questions_ >= 0) close(questions_);
     if (answers_ != nullptr) std::fclose(answers_);
-    questions_ = answers_ = nullptr;
+    questions_ = -1;
+    answers_ = nullptr;
     while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
     pid_ = -1;
   }
 
   pid_t pid_ = -1;
-  std::FILE *questions_ = nullptr, *answers_ = nullptr;
+  int questions_ = -1;
+  std::FILE *answers_ = nullptr;
 };
 
 class TunedRow : public Row {
@@ -151,11 +158,9 @@ class TunedRow : public Row {
     if (kind_ == cell.pages) return process_ != nullptr;
     kind_ = cell.pages;
     process_.reset();
-    const MemoryLimit limit = limit_on_pages(cell.pages, memory_limit());
     const std::string what = title() + " on " + std::string(page_kind_title(cell.pages));
-    if (limit.bytes < kSetBytes) {
-      trouble(what + ", for " + limit.reason + " leaves no " + format_size(kSetBytes) + ": " +
-              limit.remedy);
+    if (const std::string lack = lacks(cell.pages, kSetBytes); !lack.empty()) {
+      trouble(what + ", for " + lack);
       return false;
     }
     process_ = std::make_unique<Process>(setting_, cell.pages);

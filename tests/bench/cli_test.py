@@ -377,11 +377,7 @@ class Bystander(Folder):
     """What clearing costs others, what others clear with, and the most there is to reach."""
 
     def load(self):
-        with open(self.path("out.json"), encoding="utf-8") as file:
-            self.json = json.load(file)
-        self.rows = {}
-        for run in self.json["benchmarks"]:
-            self.rows.setdefault(run["name"], []).append(run)
+        self.read_rows()
         for line in re.findall(r"(?m)^(?:warning|note): (.*)", self.done.stdout):
             self.assertRegex(line, r".+: .+")
 
@@ -470,6 +466,40 @@ class Bystander(Folder):
                     self.assertEqual(run["bytes"], run["ranges"] * size * 1024)
         done = bench("run", *TINY, "--kernel", "memset", "--memory", "cold")
         self.assertNotIn("std::fill", done.stdout)
+
+    def asked_child(self, parent):
+        """A process of a tuned memset's own, once it has answered."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                    its_parent = int(file.read().rsplit(")", 1)[1].split()[1])
+                with open(f"/proc/{pid}/io", encoding="ascii") as file:
+                    written = int(re.search(r"wchar: (\d+)", file.read())[1])
+            except OSError:  # it may be gone, or somebody else's
+                continue
+            if its_parent == parent and written > len("ready\n"):
+                return int(pid)
+        return None
+
+    def test_a_peer_that_ends_is_named(self):
+        if not os.path.exists("/proc/self/io"):
+            self.skipTest("NOT TESTED HERE: this kernel does not count what processes write")
+        command = [BENCH, "run", "--set", "16MiB", "--pages", "4k", "--size", "4KiB,64KiB,1MiB",
+                   "--memory", "cold", "--peers", "--seconds", "30"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            try:
+                while process.poll() is None and not (child := self.asked_child(process.pid)):
+                    time.sleep(0.01)
+                if process.returncode is None:
+                    os.kill(child, signal.SIGKILL)
+                output, error = process.communicate(timeout=200)
+            finally:
+                process.kill()
+        if "memset with tunables" in output:
+            self.skipTest("NOT TESTED HERE: this C library's memset has no tunables")
+        self.assertEqual(process.returncode, 1, error)
+        self.assertRegex(error, r"\Ahpzero-bench: the process of memset, tuned: .* ended\n\Z")
 
     def test_the_limit_and_what_is_reached_of_it(self):
         for command, tail, more in (
