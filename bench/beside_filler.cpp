@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <numeric>
 #include <thread>
 
@@ -36,24 +37,37 @@ void keep(uint64_t value) {
   asm volatile("" : : "r"(value));
 }
 
-// Makes pages dirty as long as it lives.
+// Makes pages dirty until its end.
 class Giver {
  public:
-  Giver(const CleanPool &pool, int cpu)
-      : thread_([this, &pool, cpu] {
-          run_on(cpu);
-          const timespec pause = {0, kGiveNs};
-          while (!is_over_.load(std::memory_order_relaxed)) {
-            pool.make_dirty();
-            nanosleep(&pause, nullptr);
-          }
-        }) {}
+  Giver(const CleanPool &pool, int cpu) : thread_([this, &pool, cpu] { give(pool, cpu); }) {}
   ~Giver() { is_over_.store(true, std::memory_order_relaxed); }
   Giver(const Giver &) = delete;
   Giver &operator=(const Giver &) = delete;
 
+  // Throws what its thread could not.
+  void end() {
+    is_over_.store(true, std::memory_order_relaxed);
+    thread_.join();
+    if (trouble_) std::rethrow_exception(trouble_);
+  }
+
  private:
+  void give(const CleanPool &pool, int cpu) {
+    try {
+      run_on(cpu);
+      const timespec pause = {0, kGiveNs};
+      while (!is_over_.load(std::memory_order_relaxed)) {
+        pool.make_dirty();
+        nanosleep(&pause, nullptr);
+      }
+    } catch (...) {
+      trouble_ = std::current_exception();
+    }
+  }
+
   std::atomic<bool> is_over_{false};
+  std::exception_ptr trouble_;
   std::jthread thread_;
 };
 
@@ -163,7 +177,7 @@ Sample BesideFiller::run(const Program &program, bool is_filling) const {
   const OnCpu here(cpu_);
   program.warm_up();
   // In both cases alike.
-  const Giver giver(pool_, other_cpu_);
+  Giver giver(pool_, other_cpu_);
   pool_.set_filling(is_filling);
   const hpz_pool_stats before = pool_.stats();
   Sample sample;
@@ -176,6 +190,7 @@ Sample BesideFiller::run(const Program &program, bool is_filling) const {
   }
   const hpz_pool_stats after = pool_.stats();
   pool_.set_filling(false);
+  giver.end();
   sample.ns = static_cast<double>(end - begin);
   sample.sections = 1;
   sample.more = {{"filled_bytes", static_cast<double>(after.filled_bytes - before.filled_bytes)},
@@ -199,12 +214,8 @@ double slowdown(const JobResult &result, const std::string &id) {
   const JobRowResult *const without = measured_row(result, alone(id));
   const JobRowResult *const with = measured_row(result, beside(id));
   if (without == nullptr || with == nullptr) return 0;
-  std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(without->samples.size(), with->samples.size()); ++i) {
-    const double under = ns_per_range(without->samples[i]);
-    if (under > 0) ratios.push_back(ns_per_range(with->samples[i]) / under);
-  }
-  return ratios.empty() ? 0 : median(std::move(ratios)) - 1;
+  const double ratio = ratio_within_rounds(with->samples, without->samples, ns_per_range);
+  return ratio > 0 ? ratio - 1 : 0;
 }
 
 std::string render_beside_filler(const JobResult &result,

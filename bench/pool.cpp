@@ -23,6 +23,7 @@
 #include "bench/progress.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
+#include "bench/statistics.h"
 #include "bench/table.h"
 #include "bench/take_rows.h"
 #include "bench/takes.h"
@@ -68,12 +69,8 @@ std::string ratio_text(double ratio) {
 
 // Median over iterations of a's figure by b's in the same one.
 double figure_ratio(const TakeRow &a, const TakeRow &b, double TakeFigures::*figure) {
-  std::vector<double> ratios;
-  for (size_t i = 0; i < std::min(a.samples.size(), b.samples.size()); ++i) {
-    const double under = figures_of(b.samples[i].ns).*figure;
-    if (under > 0) ratios.push_back(figures_of(a.samples[i].ns).*figure / under);
-  }
-  return median(std::move(ratios));
+  return ratio_within_rounds(a.samples, b.samples,
+                             [=](const Takes &takes) { return figures_of(takes.ns).*figure; });
 }
 
 double slowest(const TakeRow &row) {

@@ -84,12 +84,7 @@ std::vector<double> levelled_rates(const std::vector<const std::vector<Sample> *
 }
 
 double paired_ratio(const std::vector<Sample> &a, const std::vector<Sample> &b) {
-  std::vector<double> ratios;
-  for (size_t round = 0; round < std::min(a.size(), b.size()); ++round) {
-    const double under = gb_per_s(b[round]);
-    if (under > 0) ratios.push_back(gb_per_s(a[round]) / under);
-  }
-  return median(std::move(ratios));
+  return ratio_within_rounds(a, b, gb_per_s);
 }
 
 double slow_down(const std::vector<Sample> &samples, Reread Sample::*set) {

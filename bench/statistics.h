@@ -4,6 +4,8 @@
 #ifndef HPZERO_BENCH_STATISTICS_H
 #define HPZERO_BENCH_STATISTICS_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -78,8 +80,20 @@ std::vector<double> rates(const std::vector<Sample> &samples);
 // medians are.
 std::vector<double> levelled_rates(const std::vector<const std::vector<Sample> *> &rows);
 
-// Median over rounds of a's rate divided by b's in the same round, so that a machine that slows
+// Median over rounds of a's figure divided by b's in the same round, so that a machine that slows
 // down for a while slows down both. 0 if there are none.
+template <class Round, class Figure>
+double ratio_within_rounds(const std::vector<Round> &a, const std::vector<Round> &b,
+                           Figure figure) {
+  std::vector<double> ratios;
+  for (size_t round = 0; round < std::min(a.size(), b.size()); ++round) {
+    const double under = figure(b[round]);
+    if (under > 0) ratios.push_back(figure(a[round]) / under);
+  }
+  return median(std::move(ratios));
+}
+
+// Of rates.
 double paired_ratio(const std::vector<Sample> &a, const std::vector<Sample> &b);
 
 // How many times as long as warm a by-stander's pass took: median, of samples during which nobody

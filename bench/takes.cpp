@@ -107,12 +107,8 @@ double median_ns(const TakeRow &row) {
 }
 
 double mean_ratio(const TakeRow &a, const TakeRow &b, size_t skipped) {
-  std::vector<double> ratios;
-  for (size_t round = 0; round < std::min(a.samples.size(), b.samples.size()); ++round) {
-    const double under = mean_of(b.samples[round], skipped);
-    if (under > 0) ratios.push_back(mean_of(a.samples[round], skipped) / under);
-  }
-  return median(std::move(ratios));
+  return ratio_within_rounds(a.samples, b.samples,
+                             [=](const Takes &takes) { return mean_of(takes, skipped); });
 }
 
 std::string render_takes(const std::vector<const TakeRow *> &rows,

@@ -30,6 +30,14 @@ TEST(Statistics, MedianAndQuartiles) {
   EXPECT_DOUBLE_EQ(summary.spread, 0.1);
 }
 
+TEST(Statistics, RatiosAreOfOneRound) {
+  const auto itself = [](double figure) { return figure; };
+  // A round that is slow as a whole, and one that one of them lacks.
+  EXPECT_DOUBLE_EQ(ratio_within_rounds<double>({2, 20, 3}, {1, 10, 1, 7}, itself), 2);
+  EXPECT_DOUBLE_EQ(ratio_within_rounds<double>({2, 5, 9}, {1, 0, 3}, itself), 2.5);
+  EXPECT_EQ(ratio_within_rounds<double>({1}, {}, itself), 0);
+}
+
 TEST(Statistics, ErrorsShrinkWithTheRoot) {
   const std::vector<double> few = {80, 90, 100, 110, 120};
   std::vector<double> many;
