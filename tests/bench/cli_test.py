@@ -14,6 +14,9 @@ import tempfile
 import time
 import unittest
 
+import json_keys
+import one_test
+
 BENCH = ""
 TINY = ["--set", "64MiB", "--pages", "4k", "--size", "4KiB,64KiB", "--repetitions", "3"]
 POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
@@ -62,6 +65,7 @@ class Folder(unittest.TestCase):
         """json, and rows of it: runs by name."""
         with open(self.path("out.json"), encoding="utf-8") as file:
             self.json = json.load(file)
+        self.assertEqual(json_keys.undocumented(self.json), [])
         self.rows = {}
         for run in self.json["benchmarks"]:
             self.rows.setdefault(run["name"], []).append(run)
@@ -1407,24 +1411,5 @@ class SmallMachine(Folder):
         self.assertLess(float(re.search(r"measured for ([\d.]+) s", done.stdout)[1]), 15)
 
 
-NOT_TESTED_HERE = 77  # SKIP_RETURN_CODE of the ctest tests: seen in their list, and not green
-
-
-def main():
-    """cli_test.py PROGRAM CLASS.TEST runs one test; cli_test.py --list names them."""
-    global BENCH
-    if sys.argv[1] == "--list":
-        suites = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-        names = [test.id().removeprefix("__main__.") for suite in suites for test in suite]
-        print("\n".join(names))
-        return 0
-    BENCH = os.path.abspath(sys.argv[1])
-    suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[2], sys.modules["__main__"])
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    if not result.wasSuccessful() or result.testsRun != 1:
-        return 1
-    return NOT_TESTED_HERE if result.skipped else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one_test.main())

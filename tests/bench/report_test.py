@@ -21,6 +21,7 @@ import unittest
 import urllib.parse
 
 import browser
+import one_test
 
 BENCH = ""
 
@@ -612,19 +613,5 @@ def more_than(before):
     return {name: pages for name, pages in pool_pages().items() if pages > before.get(name, 0)}
 
 
-def main():
-    """report_test.py PROGRAM CLASS.TEST runs one test; report_test.py --list names them."""
-    global BENCH
-    if sys.argv[1] == "--list":
-        suites = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-        names = [test.id().removeprefix("__main__.") for suite in suites for test in suite]
-        print("\n".join(names))
-        return 0
-    BENCH = os.path.abspath(sys.argv[1])
-    suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[2], sys.modules["__main__"])
-    result = unittest.TextTestRunner(verbosity=2).run(suite)
-    return 0 if result.wasSuccessful() and result.testsRun == 1 else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(one_test.main())
