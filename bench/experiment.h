@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a subcommand is. To add one: a file that defines its Experiment, and a row in main.cpp.
+// What a subcommand is. To add one: a file that defines its Experiment, and a row in
+// experiments.cpp.
 #ifndef HPZERO_BENCH_EXPERIMENT_H
 #define HPZERO_BENCH_EXPERIMENT_H
 
@@ -18,7 +19,8 @@ struct Experiment {
 };
 
 extern const Experiment kRun, kList, kExplain, kTune, kOverhead, kParallel, kPopulate, kMapping,
-    kTwice, kMetadata, kPool, kBystander, kCompare, kReport, kFirstCall, kMemsetSamples;
+    kTwice, kMetadata, kPool, kBystander, kCompare, kReport, kCompletion, kManual, kFirstCall,
+    kMemsetSamples, kIds;
 
 }  // namespace hpz::bench
 

@@ -46,7 +46,7 @@ struct OptionRow {
   void (*take)(Options &, std::string_view);
 };
 
-// One row per option: parsed, listed and suggested from here.
+// One row per option: parsed, listed, completed and described in the manual from here.
 constexpr OptionRow kOptions[] = {
     {"--kernel", "ID[,ID...]", "only these rows, by the ids of 'list'",
      [](Options &o, std::string_view value) {
@@ -92,7 +92,7 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) { o.set_bytes = parse_size(value); }},
     {"--json", "FILE", "write every sample, in Google Benchmark's format",
      [](Options &o, std::string_view value) { o.json = std::string(value); }},
-    {"--output", "FILE", "tune: write the profile there instead of to standard output",
+    {"--output", "FILE", "tune, completion, man: write there instead of to standard output",
      [](Options &o, std::string_view value) { o.output = std::string(value); }},
     {"--force", "", "tune: write the profile even of a run that was too noisy for one",
      [](Options &o, std::string_view) { o.is_forced = true; }},
@@ -169,11 +169,18 @@ bool is_listed(std::string_view option, std::string_view names) {
   return list.find(" " + std::string(option) + " ") != std::string::npos;
 }
 
+std::vector<OptionWords> option_words(std::optional<std::string_view> names) {
+  std::vector<OptionWords> words;
+  for (const OptionRow &row : kOptions) {
+    if (!names || is_listed(row.name, *names)) words.push_back({row.name, row.argument, row.help});
+  }
+  return words;
+}
+
 std::string options_help(std::optional<std::string_view> names) {
   constexpr size_t kColumn = 26;
   std::string text;
-  for (const OptionRow &row : kOptions) {
-    if (names && !is_listed(row.name, *names)) continue;
+  for (const OptionWords &row : option_words(names)) {
     std::string left = "  " + std::string(row.name);
     if (!row.argument.empty()) left += " " + std::string(row.argument);
     left.resize(std::max(kColumn, left.size() + 1), ' ');

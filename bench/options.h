@@ -47,6 +47,15 @@ Options parse_options(const std::vector<std::string_view> &arguments);
 // Whether names, separated by blanks, have that option.
 bool is_listed(std::string_view option, std::string_view names);
 
+// One row of the table that everything else about options comes from. help may have several lines;
+// no argument: it takes no value.
+struct OptionWords {
+  std::string_view name, argument, help;
+};
+
+// All of them, or those of names.
+std::vector<OptionWords> option_words(std::optional<std::string_view> names = std::nullopt);
+
 // The part of --help that describes options: all of them, or those of names.
 std::string options_help(std::optional<std::string_view> names = std::nullopt);
 

@@ -95,7 +95,26 @@ case_install() {
     fail "DESTDIR gives other files"
   if [ -x "$prefix/bin/hpzero-bench" ]; then
     "$prefix/bin/hpzero-bench" list >/dev/null || fail "the installed hpzero-bench does not run"
+    bench_texts
   fi
+}
+
+# The manual and what completes hpzero-bench: where the programs look that read them, of this very
+# version.
+bench_texts() {
+  local shell share=$prefix/share
+  "$prefix/bin/hpzero-bench" man | diff - "$share/man/man1/hpzero-bench.1" || fail "old manual"
+  [[ $(MANPATH=$share/man man -w hpzero-bench) == "$share/man/man1/hpzero-bench.1" ]] ||
+    fail "man does not find the manual"
+  declare -A path=(
+    [bash]=bash-completion/completions/hpzero-bench
+    [zsh]=zsh/site-functions/_hpzero-bench
+    [fish]=fish/vendor_completions.d/hpzero-bench.fish
+  )
+  for shell in "${!path[@]}"; do
+    "$prefix/bin/hpzero-bench" completion "$shell" | diff - "$share/${path[$shell]}" ||
+      fail "completion of $shell"
+  done
 }
 
 pc() {
