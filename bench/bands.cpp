@@ -15,8 +15,6 @@ constexpr double kProbeNs = 300;
 constexpr double kProbePart = 0.05;
 // Who is this close to the best rate may be chosen for what it spares others.
 constexpr double kGoodEnough = 0.95;
-// Costs that differ by less are the same: they are ratios of short times.
-constexpr double kDearer = 1.10;
 // One size in so many may have had too few rounds: the largest take seconds each.
 constexpr size_t kMostFewRounds = 4;
 // The library's own limits: the probe wants several pages to look at.

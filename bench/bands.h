@@ -32,7 +32,9 @@ inline constexpr size_t kRoundsToTrust = 3;
 // What a kernel costs by-standers, 1 being nothing: by kernel. Empty: not measured.
 using KernelCosts = std::map<std::string, double>;
 
-// Whether it is certain that the first costs more than the second.
+// Costs that differ by less are the same: they are ratios of short times.
+inline constexpr double kDearer = 1.10;
+// Whether it is certain that the first costs that much more than the second.
 using CertainlyDearer = std::function<bool(const std::string &, const std::string &)>;
 
 // Without the kernels that cost by-standers notably and certainly more than the cheapest of those

@@ -87,13 +87,22 @@ const std::vector<Sample> *samples_of(const KernelSamples &place, const std::str
 
 // --- Questions, and how far to believe the answers ---------------------------------------------
 
+std::vector<double> times(std::vector<double> values, double factor) {
+  for (double &value : values) value *= factor;
+  return values;
+}
+
+// Rates of a and factor times those of b: that a is certainly faster, and seems to be so by a
+// factor, is not yet that it is certainly so by that factor.
 std::vector<Stratum> strata_of(const SizeSamples &samples, const std::string &a,
-                               const std::string &b) {
+                               const std::string &b, double factor) {
   std::vector<Stratum> strata;
   for (const KernelSamples &place : samples.places) {
     const std::vector<Sample> *const of_a = samples_of(place, a);
     const std::vector<Sample> *const of_b = samples_of(place, b);
-    if (of_a != nullptr && of_b != nullptr) strata.push_back({rates(*of_a), rates(*of_b)});
+    if (of_a != nullptr && of_b != nullptr) {
+      strata.push_back({rates(*of_a), times(rates(*of_b), factor)});
+    }
   }
   return strata;
 }
@@ -113,13 +122,15 @@ double least_ratio(const SizeSamples &samples, const std::string &a, const std::
 
 class Questions {
  public:
-  // Whether the sets differ. What would be of no consequence is asked like all others, for it was
-  // looked at.
+  // Whether a's figures are the larger ones. What would be of no consequence is asked like all
+  // others, for it was looked at.
   size_t ask(const std::vector<Stratum> &strata, bool matters) {
     least_.push_back(least_stratified_p(strata));
-    p_.push_back(matters ? stratified_p(strata) : 1);
+    const StratifiedTest test = matters ? stratified_test(strata) : StratifiedTest();
+    p_.push_back(test.is_a_larger ? test.p : 1);
     return p_.size() - 1;
   }
+  // By question: certainly so.
   std::vector<bool> answers() const { return believed(p_, least_, kMostDoubt); }
 
  private:
@@ -182,7 +193,9 @@ Costs costs_of(const std::vector<std::vector<BystanderRow>> &places) {
       if (cost <= less) continue;
       std::vector<Stratum> strata;
       const auto &a = figures[dear], &b = figures[cheap];
-      for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) strata.push_back({a[i], b[i]});
+      for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        strata.push_back({a[i], times(b[i], kDearer)});
+      }
       questions.ask(strata, true);
       pairs.emplace_back(dear, cheap);
     }
@@ -225,11 +238,13 @@ void judge(std::vector<State *> states) {
         if (kernel == at.usual) continue;
         const double ratio = rate / usual->second;
         const bool is_slower = ratio < 1;
-        const bool matters =
-            is_slower || (ratio >= kTakeOver &&
-                          least_ratio(state->samples[i], kernel, at.usual) >= 1 / kTakeOver);
+        const SizeSamples &here = state->samples[i];
+        const bool matters = is_slower || (ratio >= kTakeOver &&
+                                           least_ratio(here, kernel, at.usual) >= 1 / kTakeOver);
         const size_t question =
-            questions.ask(strata_of(state->samples[i], kernel, at.usual), matters);
+            questions.ask(is_slower ? strata_of(here, at.usual, kernel, 1)
+                                    : strata_of(here, kernel, at.usual, kTakeOver),
+                          matters);
         all.push_back({state, i, kernel, !is_slower, question});
       }
     }
@@ -314,14 +329,14 @@ ProbeDoubt probe_doubt(const TuneSamples &samples, const Choice &choice) {
       const SizeSamples *const here = find_size(*sizes, at.size);
       if (here == nullptr) continue;
       const SizeRates both = rates_of_all(*here, {});
-      const auto near_rate = both.rates.find(near_kernel), far_rate = both.rates.find(far_kernel);
-      if (near_rate == both.rates.end() || far_rate == both.rates.end()) continue;
-      const double gain = sizes == &samples.cold ? far_rate->second / near_rate->second
-                                                 : near_rate->second / far_rate->second;
-      const size_t question =
-          questions.ask(strata_of(*here, near_kernel, far_kernel), gain >= kMatters);
+      if (!both.rates.contains(near_kernel) || !both.rates.contains(far_kernel)) continue;
+      const bool is_cold = sizes == &samples.cold;
+      const std::string &faster = is_cold ? far_kernel : near_kernel;
+      const std::string &slower = is_cold ? near_kernel : far_kernel;
+      const bool matters = both.rates.at(faster) >= both.rates.at(slower) * kMatters;
+      const size_t question = questions.ask(strata_of(*here, faster, slower, kMatters), matters);
       // That something is too small to matter needs no further proof than little noise.
-      if (gain >= kMatters) asked.emplace_back(at.size, question);
+      if (matters) asked.emplace_back(at.size, question);
     }
   }
   const std::vector<bool> answers = questions.answers();

@@ -75,11 +75,10 @@ double distance_of(double p) {
   return near;
 }
 
-double together_p(const std::vector<double> &distances) {
+StratifiedTest together(const std::vector<double> &distances) {
+  if (distances.empty()) return {};
   const double sum = std::accumulate(distances.begin(), distances.end(), 0.0);
-  return distances.empty()
-             ? 1
-             : std::erfc(std::abs(sum) / std::sqrt(static_cast<double>(distances.size())));
+  return {std::erfc(std::abs(sum) / std::sqrt(static_cast<double>(distances.size()))), sum > 0};
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b
   return result;
 }
 
-double stratified_p(const std::vector<Stratum> &strata) {
+StratifiedTest stratified_test(const std::vector<Stratum> &strata) {
   std::vector<double> distances;
   for (const auto &[a, b] : strata) {
     if (a.empty() || b.empty()) continue;
@@ -127,7 +126,7 @@ double stratified_p(const std::vector<Stratum> &strata) {
     const double middle = static_cast<double>(a.size()) * static_cast<double>(b.size()) / 2;
     distances.push_back(distance_of(test.p) * (test.u < middle ? -1 : 1));
   }
-  return together_p(distances);
+  return together(distances);
 }
 
 double least_stratified_p(const std::vector<Stratum> &strata) {
@@ -136,7 +135,7 @@ double least_stratified_p(const std::vector<Stratum> &strata) {
     if (a.empty() || b.empty()) continue;
     distances.push_back(distance_of(least_p(a.size(), b.size())));
   }
-  return together_p(distances);
+  return together(distances).p;
 }
 
 std::optional<double> likeness(const std::vector<std::vector<double>> &groups_a,

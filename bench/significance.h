@@ -28,7 +28,11 @@ RankTest mann_whitney(const std::vector<double> &a, const std::vector<double> &b
 struct Stratum {
   std::vector<double> a, b;
 };
-double stratified_p(const std::vector<Stratum> &strata);
+struct StratifiedTest {
+  double p = 1;
+  bool is_a_larger = false;
+};
+StratifiedTest stratified_test(const std::vector<Stratum> &strata);
 // The p of as many figures that have nothing in common, and agree.
 double least_stratified_p(const std::vector<Stratum> &strata);
 

@@ -84,6 +84,24 @@ TEST(Choice, ACertainLeadOfLessThanThreePercentDisplacesNobody) {
   EXPECT_THAT(choice.doubts, IsEmpty());
 }
 
+TEST(Choice, WhatIsCertainMustBeTheThreePercent) {
+  // b is certainly faster at all places, by one percent; at one of them few rounds, in which
+  // somebody else had the CPU, make it seem more.
+  SizeSamples samples = at(4096, {101, 101, 101, 101}, 40, 0.001);
+  samples.places[0] = {{"a", samples_of(100, 3)}, {"b", samples_of(150, 3)}};
+  const Choice choice = choose(cached_samples({samples}));
+  EXPECT_GT(choice.recycled[0].rates.at("b"), choice.recycled[0].rates.at("a") * kTakeOver);
+  EXPECT_THAT(choice.cached, ElementsAre(Band{kNoLimit, "a"}));
+  EXPECT_THAT(choice.doubts, SizeIs(1));
+}
+
+TEST(Choice, WhatIsCertainMustBeThatItIsFaster) {
+  // The other way round: certainly slower, and faster by the median of a few.
+  SizeSamples samples = at(4096, {99, 99, 99, 99}, 40, 0.001);
+  samples.places[0] = {{"a", samples_of(100, 3)}, {"b", samples_of(150, 3)}};
+  EXPECT_THAT(choose(cached_samples({samples})).cached, ElementsAre(Band{kNoLimit, "a"}));
+}
+
 TEST(Choice, FewRoundsProveNothingAtOnePlaceAndSomethingAtMany) {
   EXPECT_THAT(choose(cached_samples({at(4096, {150}, 3)})).cached,
               ElementsAre(Band{kNoLimit, "a"}));
@@ -272,6 +290,21 @@ TEST(CheaperForOthers, PlacesAtWhichOthersUseTheCachesDoNotCount) {
   TuneSamples samples = stream_samples({97, 97});
   samples.bystanders = {rows, {bystander("a", 2), bystander("b", 1.2)}};
   EXPECT_THAT(choose(samples).stream, ElementsAre(Band{kNoLimit, "b"}));
+}
+
+TEST(CheaperForOthers, WhatIsCertainMustBeTheTenPercent) {
+  TuneSamples samples = stream_samples({97, 97, 97, 97});
+  samples.bystanders.assign(4, {bystander("a", 2.08, 20), bystander("b", 2, 20)});
+  for (std::vector<BystanderRow> &rows : samples.bystanders) {
+    // Of these b is always cheaper, by 4 %.
+    for (BystanderRow &row : rows) {
+      for (std::vector<Sample> *const reads : {&row.same, &row.other_l2}) {
+        for (Sample &sample : *reads) sample.l2.ns = row.id == "a" ? 208 : 200;
+      }
+    }
+  }
+  samples.bystanders[0] = {bystander("a", 4, 3), bystander("b", 2, 3)};
+  EXPECT_THAT(choose(samples).stream, ElementsAre(Band{kNoLimit, "a"}));
 }
 
 TEST(CheaperForOthers, NobodyIsDisplacedByCostsOfTwoRounds) {

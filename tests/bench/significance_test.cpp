@@ -198,9 +198,9 @@ TEST(Significance, WhatCannotBeAnsweredIsNotAsked) {
 // By R: ranks of all, aov(rank ~ set + set:group), (MSB - MSW) / (MSB + (n0 - 1) * MSW).
 TEST(Significance, StrataOfOneAreItsRankTest) {
   const Figures a = steps(7, 3, 0), b = steps(9, 2, 5);
-  EXPECT_NEAR(stratified_p({{a, b}}), mann_whitney(a, b).p, 1e-9);
-  EXPECT_NEAR(stratified_p({{a, b}, {{}, b}, {a, {}}}), mann_whitney(a, b).p, 1e-9);
-  EXPECT_EQ(stratified_p({}), 1);
+  EXPECT_NEAR(stratified_test({{a, b}}).p, mann_whitney(a, b).p, 1e-9);
+  EXPECT_NEAR(stratified_test({{a, b}, {{}, b}, {a, {}}}).p, mann_whitney(a, b).p, 1e-9);
+  EXPECT_EQ(stratified_test({}).p, 1);
   EXPECT_EQ(least_stratified_p({{a, {}}}), 1);
   EXPECT_NEAR(least_stratified_p({{a, b}}), least_p(a.size(), b.size()), 1e-9);
 }
@@ -208,14 +208,16 @@ TEST(Significance, StrataOfOneAreItsRankTest) {
 TEST(Significance, StrataThatAgreeAddUpAndOthersCancel) {
   const Figures low = steps(4, 1, 0), high = steps(4, 1, 10);
   // scipy.stats.combine_pvalues([1 / 70] * 4, 'stouffer'), of one-sided p, twice.
-  EXPECT_NEAR(stratified_p({{low, high}, {low, high}, {low, high}, {low, high}}),
+  EXPECT_NEAR(stratified_test({{low, high}, {low, high}, {low, high}, {low, high}}).p,
               1.193896134132391e-05, 1e-9);
   EXPECT_NEAR(least_stratified_p({{low, high}, {high, low}, {low, high}, {low, high}}),
               1.193896134132391e-05, 1e-9);
-  EXPECT_NEAR(stratified_p({{low, high}, {high, low}}), 1, 1e-9);
-  EXPECT_GT(stratified_p({{low, high}, {low, high}, {high, low}}), mann_whitney(low, high).p);
+  EXPECT_NEAR(stratified_test({{low, high}, {high, low}}).p, 1, 1e-9);
+  EXPECT_GT(stratified_test({{low, high}, {low, high}, {high, low}}).p, mann_whitney(low, high).p);
+  EXPECT_FALSE(stratified_test({{low, high}, {low, high}, {high, low}}).is_a_larger);
+  EXPECT_TRUE(stratified_test({{high, low}, {high, low}, {low, high}}).is_a_larger);
   // What differs between strata is no difference: every a is above every b of the other one.
-  EXPECT_NEAR(stratified_p({{low, low}, {high, high}}), 1, 1e-9);
+  EXPECT_NEAR(stratified_test({{low, low}, {high, high}}).p, 1, 1e-9);
 }
 
 TEST(Significance, BelievedIsWhatHolmLeavesOfWhatIsAnswerable) {
