@@ -20,8 +20,8 @@
 namespace hpz::bench {
 namespace {
 
-// A thread of the idle class weighs 3 where another weighs 1024: it has one turn of a tick or so in a
-// second or more. A sample without one shows nothing of the filler, so it is waited for.
+// A thread of the idle class weighs 3 where another weighs 1024: it has one turn, of a tick or so,
+// in a second or more. A sample without one shows nothing of the filler, so it is waited for.
 constexpr uint64_t kSampleNs = 300'000'000, kMostSampleNs = 3'000'000'000;
 // So often that is asked for: the answer takes the node's lock.
 constexpr uint64_t kLookNs = 20'000'000;
