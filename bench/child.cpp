@@ -147,7 +147,12 @@ class SignalsHeld {
   void drop_handlers() const {
     struct sigaction usual = {};
     usual.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number) sigaction(number, &usual, nullptr);
+    for (int number = 1; number < NSIG; ++number) {
+      // What is ignored was meant so by whoever started us (nohup).
+      struct sigaction now = {};
+      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+      sigaction(number, &usual, nullptr);
+    }
     sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
 

@@ -131,7 +131,13 @@ ResultsFile read_side(const std::string &operand) {
   std::vector<ResultsFile> files;
   for (size_t begin = 0; begin <= operand.size();) {
     const size_t end = std::min(operand.find(',', begin), operand.size());
-    files.push_back(read_results(operand.substr(begin, end - begin)));
+    const std::string path = operand.substr(begin, end - begin);
+    for (const ResultsFile &file : files) {
+      if (file.path == path) {
+        throw Refusal("'" + path + "' is there twice in '" + operand + "': give each run once");
+      }
+    }
+    files.push_back(read_results(path));
     begin = end + 1;
   }
   return joined_results(std::move(files));

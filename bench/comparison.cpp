@@ -204,9 +204,16 @@ ResultsFile joined_results(std::vector<ResultsFile> files) {
   for (size_t i = 1; i < files.size(); ++i) {
     ResultsFile &file = files[i];
     require_comparable(joined, file);
+    if (is_pinned(joined) != is_pinned(file)) {
+      throw Refusal("one of '" + file.path + "' and '" + joined.path +
+                    "' was pinned to a CPU: give files that were measured alike");
+    }
     for (const Difference &difference : differences(joined, file)) {
       // Which of the pages were free before is part of it.
-      if (difference.key.starts_with("memory_")) continue;
+      if (difference.key.starts_with("memory_") &&
+          measured_on(difference.a) == measured_on(difference.b)) {
+        continue;
+      }
       throw Refusal("'" + file.path + "' cannot be one with '" + joined.path + "' (" +
                     difference.key +
                     " differs): give files of one machine and library, or compare "
@@ -228,6 +235,9 @@ ResultsFile joined_results(std::vector<ResultsFile> files) {
         samples.push_back(std::move(recorded));
       }
     }
+    const std::string warnings = file.context_value("warnings");
+    std::string &all_warnings = joined.context["warnings"];
+    if (warnings != all_warnings) all_warnings += (all_warnings.empty() ? "" : "; ") + warnings;
     joined.path += "," + file.path;
   }
   return joined;

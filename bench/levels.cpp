@@ -16,6 +16,19 @@ constexpr std::string_view kMachineFacts[] = {
     "clock_source",
 };
 
+// What one library may be told to do otherwise: by options, variables or a profile.
+constexpr std::string_view kChoices[] = {
+    "hpzero_kernels",     "hpzero_plan_source", "hpzero_plan_auto",
+    "hpzero_plan_cached", "hpzero_plan_stream", "mapping_kernel",
+};
+
+template <size_t kCount>
+bool are_same(const ResultsFile &a, const ResultsFile &b, const std::string_view (&facts)[kCount]) {
+  return std::all_of(std::begin(facts), std::end(facts), [&](std::string_view fact) {
+    return a.context_value(fact) == b.context_value(fact);
+  });
+}
+
 // The C library's and the kernel's own clearing.
 constexpr std::string_view kOthersRows[] = {"memset", "std_fill", "release_populate"};
 
@@ -44,14 +57,13 @@ double Level::stands_out() const {
 }
 
 bool is_one_machine(const ResultsFile &a, const ResultsFile &b) {
-  return std::all_of(
-      std::begin(kMachineFacts), std::end(kMachineFacts),
-      [&](std::string_view fact) { return a.context_value(fact) == b.context_value(fact); });
+  return are_same(a, b, kMachineFacts);
 }
 
 bool is_one_library(const ResultsFile &a, const ResultsFile &b) {
   const std::string library = a.context_value(kLibraryKey);
-  return !library.empty() && library != "unknown" && library == b.context_value(kLibraryKey);
+  return !library.empty() && library != "unknown" && library == b.context_value(kLibraryKey) &&
+         are_same(a, b, kChoices);
 }
 
 std::string cell_of(const std::string &task_name) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // hpzero-bench report: a page that shows what was measured.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -28,12 +30,28 @@ std::string draw(const Chart &chart, const std::string &id) {
   return svg(ChartFormat::kWide, "wide") + svg(ChartFormat::kNarrow, "narrow");
 }
 
+// The page replaces what is there: not what it is to be made of, where its name was forgotten.
+void require_page_name(const std::string &page, const std::vector<std::string> &paths) {
+  const std::string remedy = ": the page's name comes first, 'report OUT.html FILE...'";
+  if (page.ends_with(".json")) throw Refusal("'" + page + "' is no name of a page" + remedy);
+  struct stat of_page;
+  if (stat(page.c_str(), &of_page) != 0 || !S_ISREG(of_page.st_mode)) return;
+  for (const std::string &path : paths) {
+    struct stat of_file;
+    if (stat(path.c_str(), &of_file) == 0 && of_file.st_dev == of_page.st_dev &&
+        of_file.st_ino == of_page.st_ino) {
+      throw Refusal("'" + page + "' would be replaced by the page that is made of it" + remedy);
+    }
+  }
+}
+
 int run(const Options &options) {
   const std::string page_path = options.operands.front();
   const std::vector<std::string> paths(options.operands.begin() + 1, options.operands.end());
   if (!paths.empty() && options.seconds) {
     throw Refusal("--seconds is for measuring, and the files are measured already: leave it out");
   }
+  require_page_name(page_path, paths);
   require_gnuplot(options.png.has_value());
   // Read first: a bad file leaves nothing behind, not even for a moment.
   FreshRuns fresh;

@@ -7,6 +7,7 @@
 
 #include "bench/figure_words.h"
 #include "bench/html.h"
+#include "bench/json_schema.h"
 #include "bench/report_figures.h"
 #include "bench/report_style.h"
 
@@ -203,16 +204,21 @@ std::string csv_text(const std::string &text) {
 
 // Every sample, so that the page can be recomputed from itself.
 std::string samples_csv(const std::vector<ResultsFile> &files) {
-  std::string text = "command,name,round,bytes,ns,ranges,threads_worked,cpu_ns,more\n";
+  std::string text = "command,name,round,visit";
+  for (const SampleField &field : kSampleFields) text += "," + std::string(field.name);
+  text += ",more\n";
   for (const ResultsFile &file : files) {
     const std::string command = file.context_value("hpzero_command");
     for (const RecordedTask &task : file.tasks) {
       for (const RecordedSample &recorded : task.samples) {
         const Sample &sample = recorded.sample;
         text += csv_text(command) + "," + csv_text(task.name) + "," +
-                std::to_string(recorded.round) + "," + std::to_string(sample.bytes) + "," +
-                plain_number(sample.ns) + "," + std::to_string(sample.ranges) + "," +
-                std::to_string(sample.threads) + "," + std::to_string(sample.cpu_ns) + ",";
+                std::to_string(recorded.round) + "," + std::to_string(recorded.visit);
+        for (const SampleField &field : kSampleFields) {
+          text += ",";
+          if (field.is_in(sample)) text += plain_number(field.value(sample));
+        }
+        text += ",";
         std::string more;
         for (const auto &[key, value] : sample.more) {
           more += (more.empty() ? "" : " ") + key + "=" + plain_number(value);

@@ -228,16 +228,16 @@ std::string sentence_of(const Group &group, const std::set<std::string> &kernels
   return text;
 }
 
-// The most that one thread writes here, if that was looked for.
-void add_limit(Chart &chart, const std::vector<RecordedCell> &cells) {
+// The most that one thread writes to memory of these pages, if that was looked for.
+void add_limit(Chart &chart, const std::string &pages, const std::vector<RecordedCell> &cells) {
   double most = 0;
   for (const RecordedCell &cell : cells) {
-    if (cell.state != "limit") continue;
+    if (cell.state != "limit" || cell.pages != pages) continue;
     for (const RecordedTask *const task : cell.rows) {
       if (family_of(task->row).threads <= 1) most = std::max(most, rate_of(*task).median);
     }
   }
-  if (most > 0) chart.levels.push_back({"the limit of one thread", most});
+  if (most > 0) chart.levels.push_back({"the limit of memory, one thread", most});
 }
 
 Chart chart_of(const Group &group, const std::vector<std::string> &rows, const RecordedPlan &plan,
@@ -315,7 +315,7 @@ std::vector<Figure> size_figures(const ResultsFile &file, RowStyles &styles) {
       turn_into_bars(figure.chart, *group.cells.front());
       figure.title += ", " + spaced_size(group.cells.front()->size);
     } else {
-      add_limit(figure.chart, all);
+      add_limit(figure.chart, group.pages, all);
     }
     figure.chart.title = figure.title + ", on " + pages_title(group.pages);
     figure.table = table_of(group, rows, plan, kernels);

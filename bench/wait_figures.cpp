@@ -38,13 +38,18 @@ std::string name_of(int thousandths) {
   return decimals(thousandths / 10.0, thousandths % 10 == 0 ? 0 : 1) + " %";
 }
 
+constexpr double kMostNs = 1e18;
+
 using Quantiles = std::map<int, double>;  // thousandths, ns
 
 Quantiles quantiles_of(const RecordedTask &task) {
   Quantiles quantiles;
   for (const auto &[counter, value] : task.samples.front().sample.more) {
     const int at = thousandths_of(counter);
-    if (at >= 0) quantiles[at] = counted(task, counter);
+    if (at < 0) continue;
+    const double ns = counted(task, counter);
+    // A logarithmic axis has no place for other times.
+    if (ns > 0 && ns < kMostNs) quantiles[at] = ns;
   }
   return quantiles;
 }
@@ -90,7 +95,6 @@ Figure figure_of(const RecordedCell &cell, RowStyles &styles) {
   figure.chart.title = figure.title + ", on " + pages_title(cell.pages);
   figure.chart.x_label = "of all takes, so many waited no longer";
   figure.chart.y_label = "time of one page, logarithmic";
-  figure.chart.is_y_logarithmic = true;
   std::map<int, size_t> places;
   for (const RecordedTask *const task : cell.rows) {
     for (const auto &[at, ns] : quantiles_of(*task)) places[at] = 0;
@@ -112,7 +116,7 @@ Figure figure_of(const RecordedCell &cell, RowStyles &styles) {
     HtmlTable::Row row{row_title(task->row), task->row, {{format_time(median_time_of(*task)), ""}}};
     for (const auto &[at, where] : places) {
       const auto found = quantiles.find(at);
-      if (found == quantiles.end() || found->second <= 0) {
+      if (found == quantiles.end()) {
         row.cells.push_back(none());
         continue;
       }
@@ -129,6 +133,7 @@ Figure figure_of(const RecordedCell &cell, RowStyles &styles) {
     figure.chart.lines.push_back(std::move(line));
     figure.table.rows.push_back(std::move(row));
   }
+  figure.chart.is_y_logarithmic = most > 0;
   figure.chart.y_ticks = time_ticks(least, most);
   if (cell.state == "once") add_published(published_once(), places, figure.table);
   if (cell.state == "sixteen_rounds") add_published(published_rounds(), places, figure.table);

@@ -44,6 +44,11 @@ TEST(Levels, OneLibraryHasTheSameBytes) {
   const Keys one = {{"hpzero_library", "\"0123456789abcdef\""}};
   EXPECT_TRUE(is_one_library(file(one), file(one)));
   EXPECT_FALSE(is_one_library(file(one), file({{"hpzero_library", "\"1123456789abcdef\""}})));
+  for (const char *const choice : {"hpzero_plan_auto", "mapping_kernel"}) {
+    Keys told = one;
+    told.emplace_back(choice, "\"rep_stosb\"");
+    EXPECT_FALSE(is_one_library(file(one), file(told))) << choice;
+  }
   EXPECT_FALSE(is_one_library(file({}), file({})));
   const Keys unknown = {{"hpzero_library", "\"unknown\""}};
   EXPECT_FALSE(is_one_library(file(unknown), file(unknown)));

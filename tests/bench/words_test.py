@@ -135,6 +135,14 @@ def examples(words):
     return lines
 
 
+def has_transparent_huge_pages():
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            return "[never]" not in file.read()
+    except OSError:
+        return False
+
+
 class Examples(Words):
     # Not these: minutes, or gigabytes on whatever pages there are. A unit test parses them.
     LONG = re.compile(r"hpzero-bench (tune|pool|bystander|parallel|twice|report machine.html|"
@@ -150,7 +158,8 @@ class Examples(Words):
             line += " --set 64MiB"
         if command == "run":
             line += " --size 64KiB --pages 4k"
-        return line
+        # Asked for where they are off they are refused, as they should be.
+        return line if has_transparent_huge_pages() else line.replace("--pages thp", "--pages 4k")
 
     def test_run(self):
         ran = []
