@@ -24,8 +24,13 @@ Refusal cannot_write(const std::string &path, std::string_view option, const cha
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path, std::string_view option) : path_(std::move(path)) {
+  if (path_.empty()) throw cannot_write(path_, option, "it has no name");
   struct stat status;
-  if (stat(path_.c_str(), &status) == 0) {
+  const bool is_there = stat(path_.c_str(), &status) == 0;
+  if (!is_there && lstat(path_.c_str(), &status) == 0) {
+    throw cannot_write(path_, option, "it is a link to nothing");
+  }
+  if (is_there) {
     if (S_ISDIR(status.st_mode)) throw cannot_write(path_, option, "it is a directory");
     if (!S_ISREG(status.st_mode)) {
       // /dev/stdout, a pipe: there is nothing to replace, and replacing /dev/null would be a crime.
@@ -46,8 +51,11 @@ AtomicFile::AtomicFile(std::string path, std::string_view option) : path_(std::m
     const int error = errno;
     forget(note_);
     note_ = -1;
-    throw cannot_write(path_, option, std::strerror(error));
+    throw cannot_write(path_, option,
+                       error == EEXIST ? "it is another output of this run" : std::strerror(error));
   }
+  // Who may read it stays as it was; where that cannot be, as the system has it.
+  if (is_there) fchmod(fd_, status.st_mode & 0777);
 }
 
 AtomicFile::~AtomicFile() {
@@ -55,12 +63,17 @@ AtomicFile::~AtomicFile() {
   if (note_ >= 0) put_back(note_);
 }
 
+void AtomicFile::fail(const char *what) const {
+  throw std::runtime_error(std::string("cannot ") + what + " '" + path_ +
+                           "': " + std::strerror(errno));
+}
+
 void AtomicFile::commit(std::string_view content) {
-  const std::string path = path_;
-  const auto fail = [&](const char *what) {
-    throw std::runtime_error(std::string("cannot ") + what + " '" + path +
-                             "': " + std::strerror(errno));
-  };
+  put(content);
+  replace();
+}
+
+void AtomicFile::put(std::string_view content) {
   while (!content.empty()) {
     const ssize_t put = write(fd_, content.data(), content.size());
     if (put < 0 && errno == EINTR) continue;
@@ -71,6 +84,9 @@ void AtomicFile::commit(std::string_view content) {
   const int fd = fd_;
   fd_ = -1;
   if (close(fd) != 0) fail("write");
+}
+
+void AtomicFile::replace() {
   if (temporary_.empty()) return;
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("replace");
   forget(note_);

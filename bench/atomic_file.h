@@ -19,8 +19,13 @@ class AtomicFile {
   AtomicFile &operator=(const AtomicFile &) = delete;
 
   void commit(std::string_view content);
+  // The same in two steps, where several files are to be there together or not at all.
+  void put(std::string_view content);
+  void replace();
 
  private:
+  [[noreturn]] void fail(const char *what) const;
+
   std::string path_, temporary_;  // temporary_ empty: a device or pipe, written as it is
   int fd_ = -1;
   int note_ = -1;

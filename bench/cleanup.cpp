@@ -9,6 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "bench/refusal.h"
+
 namespace hpz::bench {
 namespace {
 
@@ -28,8 +30,9 @@ struct Note {
 Note notes[kMaxNotes];
 
 // What ends the program from outside, a closed pipe and a fault of our own among it.
-constexpr int kEndings[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM,
-                            SIGXCPU, SIGABRT, SIGBUS, SIGSEGV, SIGILL,  SIGFPE};
+constexpr int kEndings[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGALRM,   SIGUSR1,
+                            SIGUSR2, SIGIO,   SIGPWR,  SIGPROF, SIGSYS,  SIGVTALRM, SIGXCPU,
+                            SIGABRT, SIGBUS,  SIGSEGV, SIGILL,  SIGFPE,  SIGTRAP};
 
 // Only async-signal-safe calls from here to the handler.
 
@@ -81,7 +84,10 @@ extern "C" void cleanup_handler(int signal_number) {
 }
 
 int take_note(What what, const std::string &path, long found, long added) {
-  if (path.size() >= kMaxPath) throw std::runtime_error("path too long: " + path);
+  if (path.size() >= kMaxPath) {
+    throw Refusal("a path of " + std::to_string(path.size()) +
+                  " bytes is too long: give a shorter one, or change to its directory first");
+  }
   for (int i = 0; i < kMaxNotes; ++i) {
     if (notes[i].what.load() != What::kFree) continue;
     notes[i].added.store(added);
@@ -109,6 +115,8 @@ void install_cleanup_handler() {
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }
+  // A file that may not grow is an error of write(), which can be told.
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 int note_raised_number(const std::string &path, long found, long added) {

@@ -8,6 +8,7 @@
 
 #include "bench/comparison.h"
 #include "bench/experiment.h"
+#include "bench/printable.h"
 #include "bench/refusal.h"
 #include "bench/significance.h"
 #include "bench/table.h"
@@ -45,7 +46,7 @@ std::string render_tasks(const Comparison &comparison) {
 }
 
 void print_file(const char *letter, const ResultsFile &file) {
-  std::printf("%s is %s: %s, %s, hpzero %s\n", letter, file.path.c_str(),
+  std::printf("%s is %s: %s, %s, hpzero %s\n", letter, without_controls(file.path).c_str(),
               file.context_value("date").c_str(), file.context_value("host_name").c_str(),
               file.context_value("hpzero_version").c_str());
 }

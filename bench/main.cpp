@@ -3,6 +3,7 @@
 // hpzero-bench: finds the subcommand, and turns what it throws into a sentence and an exit code.
 #include <hpzero/hpzero.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "bench/cleanup.h"
 #include "bench/experiments.h"
 #include "bench/help.h"
+#include "bench/printable.h"
 #include "bench/refusal.h"
 
 namespace hpz::bench {
@@ -38,6 +40,15 @@ int run(const std::vector<std::string_view> &arguments) {
   return experiment.run(options);
 }
 
+// Else the next file that is opened is what standard output, or error, is written to.
+void hold_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // Neither can be written to: that is still told by the exit code.
+    if (open("/dev/null", O_RDONLY) < 0) _exit(kExitFailed);
+  }
+}
+
 // Google Benchmark takes each of its flags from a variable, too, before main; some of them end the
 // program, others break the rounds. Starts again without them.
 void drop_foreign_settings(char **argv) {
@@ -55,17 +66,20 @@ void drop_foreign_settings(char **argv) {
 }  // namespace hpz::bench
 
 int main(int argc, char **argv) {
+  hpz::bench::hold_standard_descriptors();
   hpz::bench::drop_foreign_settings(argv);
   int code = hpz::bench::kExitFailed;
   try {
     code = hpz::bench::run({argv + std::min(argc, 1), argv + argc});
   } catch (const hpz::bench::Refusal &refusal) {
     std::fflush(stdout);
-    std::fprintf(stderr, "hpzero-bench: %s\n", refusal.what());
+    std::fprintf(stderr, "hpzero-bench: %s\n",
+                 hpz::bench::without_controls(refusal.what()).c_str());
     return hpz::bench::kExitRefused;
   } catch (const std::exception &trouble) {
     std::fflush(stdout);
-    std::fprintf(stderr, "hpzero-bench: %s\n", trouble.what());
+    std::fprintf(stderr, "hpzero-bench: %s\n",
+                 hpz::bench::without_controls(trouble.what()).c_str());
     return hpz::bench::kExitFailed;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -30,8 +30,9 @@ std::string draw(const Chart &chart, const std::string &id) {
   return svg(ChartFormat::kWide, "wide") + svg(ChartFormat::kNarrow, "narrow");
 }
 
-// The page replaces what is there: not what it is to be made of, where its name was forgotten.
-void require_page_name(const std::string &page, const std::vector<std::string> &paths) {
+// What is written replaces what is there: not what it is to be made of, where its name was
+// forgotten.
+void require_other_name(const std::string &page, const std::vector<std::string> &paths) {
   const std::string remedy = ": the page's name comes first, 'report OUT.html FILE...'";
   if (page.ends_with(".json")) throw Refusal("'" + page + "' is no name of a page" + remedy);
   struct stat of_page;
@@ -51,7 +52,8 @@ int run(const Options &options) {
   if (!paths.empty() && options.seconds) {
     throw Refusal("--seconds is for measuring, and the files are measured already: leave it out");
   }
-  require_page_name(page_path, paths);
+  require_other_name(page_path, paths);
+  if (options.png) require_other_name(*options.png, paths);
   require_gnuplot(options.png.has_value());
   // Read first: a bad file leaves nothing behind, not even for a moment.
   FreshRuns fresh;
@@ -74,8 +76,10 @@ int run(const Options &options) {
     png = run_gnuplot(picture_program(all.charts, all.title));
   }
   progress.show("");
-  page.commit(text);
-  if (picture) picture->commit(png);
+  page.put(text);
+  if (picture) picture->put(png);
+  page.replace();
+  if (picture) picture->replace();
   std::printf("wrote %s\n", page_path.c_str());
   if (options.png) std::printf("wrote %s\n", options.png->c_str());
   return kExitOk;

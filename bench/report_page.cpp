@@ -8,6 +8,8 @@
 #include "bench/figure_words.h"
 #include "bench/html.h"
 #include "bench/json_schema.h"
+#include "bench/printable.h"
+#include "bench/refusal.h"
 #include "bench/report_figures.h"
 #include "bench/report_style.h"
 
@@ -97,7 +99,8 @@ std::string paragraph(const std::string &text, const char *style = "") {
 
 std::string shown_name(const ResultsFile &file) {
   const std::string command = file.context_value("hpzero_command");
-  return command.empty() ? file.path : command + " (" + file.path + ")";
+  const std::string path = without_controls(file.path);
+  return command.empty() ? path : command + " (" + path + ")";
 }
 
 std::string render_figure(const Figure &figure, const std::string &id, const DrawChart &draw) {
@@ -239,6 +242,9 @@ struct Rendered {
   std::string contents, body;
 };
 
+// All experiments on four kinds of pages make some 60; each takes gnuplot a moment.
+constexpr size_t kMostFigures = 300;
+
 Rendered render_sections(const std::vector<ResultsFile> &files, const DrawChart &draw) {
   Rendered rendered;
   RowStyles styles;
@@ -248,6 +254,10 @@ Rendered render_sections(const std::vector<ResultsFile> &files, const DrawChart 
     for (const ResultsFile &file : files) {
       const std::vector<Figure> figures = section.figures(file, styles);
       if (figures.empty()) continue;
+      if (static_cast<size_t>(number) + figures.size() > kMostFigures) {
+        throw Refusal("'" + file.path + "' would make more than " + std::to_string(kMostFigures) +
+                      " charts: give fewer files, or measure fewer kinds of pages at once");
+      }
       // Which file, where several have figures of the same.
       const auto same = std::count_if(files.begin(), files.end(), [&](const ResultsFile &other) {
         return other.context_value("hpzero_command") == file.context_value("hpzero_command");

@@ -18,6 +18,7 @@
 
 #include "bench/descriptor.h"
 #include "bench/json_schema.h"
+#include "bench/printable.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
 
@@ -41,13 +42,6 @@ constexpr const char *kRemedy = "write one by --json of this hpzero-bench";
 std::string damaged_at(size_t position) {
   return "is cut off or damaged at byte " + std::to_string(position) + ": copy it again, or " +
          kRemedy;
-}
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return out;
 }
 
 // Of a file that may have been made to fill the terminal.

@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import statistics
 import subprocess
@@ -360,6 +361,44 @@ class Runs(Folder):
         with open("/dev/full", "w", encoding="ascii") as full:
             done = subprocess.run([BENCH, "list"], stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
+
+    def test_closed_output_is_a_failure_and_no_file_is_taken_for_it(self):
+        target = self.path("x.json")
+        for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+            words = shlex.join([BENCH, "run", *TINY, "--kernel", "memset", "--json", target])
+            done = subprocess.run(["sh", "-c", f"{words} {closed}"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, timeout=200)
+            self.assertEqual(done.returncode, 0 if closed == "2>&-" else 1, closed)
+            with open(target, encoding="utf-8") as file:
+                json.load(file)
+            self.assertEqual(self.files(), ["x.json"])
+
+    def test_output_keeps_its_mode_and_links_to_nothing_are_refused(self):
+        target = self.path("x.json")
+        with open(target, "w", encoding="ascii"):
+            os.chmod(target, 0o600)
+        self.assertEqual(bench("run", *TINY, "--kernel", "memset", "--json", target).returncode, 0)
+        self.assertEqual(os.stat(target).st_mode & 0o777, 0o600)
+        os.symlink(self.path("nothing"), self.path("link"))
+        for name in (self.path("link"), ""):
+            done = bench("run", *TINY, "--kernel", "memset", "--json", name)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(self.files(), ["link", "x.json"])
+
+    def test_file_that_may_not_grow_is_told_of(self):
+        words = shlex.join([BENCH, "run", *TINY, "--kernel", "memset", "--json",
+                            self.path("x.json")])
+        done = subprocess.run(["sh", "-c", f"ulimit -f 1; {words}"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=200)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(self.files(), [])
+
+    def test_names_do_not_steer_the_terminal(self):
+        done = bench("compare", self.path("a\x1b]0;x\x07.json"), self.path("b.json"))
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertIn("a?]0;x?.json", done.stderr)
 
     def test_json_may_be_a_pipe_but_is_then_not_replaced(self):
         done = bench("run", *TINY, "--kernel", "memset", "--json", "/dev/null")
@@ -1170,7 +1209,8 @@ class Signals(Folder):
         return sum(kib) > 60 << 10
 
     def test_term_leaves_no_file(self):
-        self.interrupted(signal.SIGTERM, "--set", "64MiB", "--pages", "4k", "--size", "4KiB")
+        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGVTALRM, signal.SIGTRAP):
+            self.interrupted(number, "--set", "64MiB", "--pages", "4k", "--size", "4KiB")
 
     def test_int_leaves_no_pages_reserved(self):
         # More than are free, so that some must be reserved. That there are none left is checked by

@@ -513,9 +513,21 @@ class Refused(Folder):
         text = open(good, "rb").read()
         same = self.path("same.html")
         os.link(good, same)
-        for page, *files in ((good,), (good, same), (same, good)):
+        for page, *files in ((good,), (good, same), (same, good),
+                             (self.path("out.html"), good, "--png", same)):
             self.assertIn("comes first", self.refuse(page, *files, left=["good.json", "same.html"]))
             self.assertEqual(open(good, "rb").read(), text)
+
+    def test_a_picture_that_cannot_be_written_leaves_no_page(self):
+        good = self.write("good.json", made_up(a_run()))
+        done = bench("report", self.path("out.html"), good, "--png", "/dev/full")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(self.files(), ["good.json"])
+
+    def test_too_many_charts(self):
+        entries = [entry(f"memset/4KiB/hot/p{kind}", 0, 4096, 100.0) for kind in range(301)]
+        many = self.write("many.json", made_up(entries))
+        self.assertIn("300 charts", self.refuse(self.path("out.html"), many, left=["many.json"]))
 
     def test_an_older_page_stays(self):
         self.write("out.html", "the page before")
