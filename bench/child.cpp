@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "bench/clock.h"
+#include "bench/descriptor.h"
 
 namespace hpz::bench {
 namespace {
@@ -31,41 +32,22 @@ constexpr double kGraceSeconds = 5;
   throw std::runtime_error(std::string("cannot ") + what + ": " + std::strerror(errno));
 }
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  ~Fd() { reset(); }
-  Fd(Fd &&other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Fd &operator=(Fd &&other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
-
 struct Pipe {
   Pipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) fail("make a pipe");
-    read_end = Fd(ends[0]);
+    read_end = Descriptor(ends[0]);
     // Out of the way of the numbers that the child is to have.
-    write_end = Fd(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
+    write_end = Descriptor(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
     close(ends[1]);
     if (write_end.get() < 0) fail("make a pipe");
   }
-  Fd read_end, write_end;
+  Descriptor read_end, write_end;
 };
 
 // Memory, so that nobody waits for anybody: the child reads when it likes.
-Fd input_of(std::string_view text) {
-  Fd memory(memfd_create("input", MFD_CLOEXEC));
+Descriptor input_of(std::string_view text) {
+  Descriptor memory(memfd_create("input", MFD_CLOEXEC));
   if (memory.get() < 0) fail("make memory for a program's input");
   while (!text.empty()) {
     const ssize_t put = write(memory.get(), text.data(), text.size());
@@ -95,12 +77,12 @@ std::vector<std::string> environment(const std::vector<std::string> &unset) {
 }
 
 struct Listener {
-  Fd fd;
+  Descriptor fd;
   std::string *text;
 };
 
 // Until nobody writes any more; false: the time is over.
-bool listen(std::vector<Listener> &listeners, uint64_t deadline_ns) {
+bool hear_out(std::vector<Listener> &listeners, uint64_t deadline_ns) {
   for (;;) {
     std::vector<pollfd> polled;
     for (const Listener &listener : listeners) {
@@ -166,7 +148,7 @@ ChildEnd run_child(const ChildRequest &request) {
   std::vector<std::string> arguments = request.arguments;
   std::vector<std::string> variables = environment(request.unset);
   const std::vector<char *> argv = pointers(arguments), envp = pointers(variables);
-  const Fd input = input_of(request.input);
+  const Descriptor input = input_of(request.input);
   Pipe output, errors, results, started;
   const pid_t parent = getpid();
   std::optional<SignalsHeld> held(std::in_place);
@@ -195,10 +177,10 @@ ChildEnd run_child(const ChildRequest &request) {
   listeners.push_back({std::move(errors.read_end), &end.errors});
   listeners.push_back({std::move(results.read_end), &end.results});
   listeners.push_back({std::move(started.read_end), &start_error});
-  if (!listen(listeners, after(request.seconds))) {
+  if (!hear_out(listeners, after(request.seconds))) {
     end.is_late = true;
     kill(child, SIGTERM);
-    if (!listen(listeners, after(kGraceSeconds))) kill(child, SIGKILL);
+    if (!hear_out(listeners, after(kGraceSeconds))) kill(child, SIGKILL);
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;

@@ -209,11 +209,6 @@ ResultsFile joined_results(std::vector<ResultsFile> files) {
                     "' was pinned to a CPU: give files that were measured alike");
     }
     for (const Difference &difference : differences(joined, file)) {
-      // Which of the pages were free before is part of it.
-      if (difference.key.starts_with("memory_") &&
-          measured_on(difference.a) == measured_on(difference.b)) {
-        continue;
-      }
       throw Refusal("'" + file.path + "' cannot be one with '" + joined.path + "' (" +
                     difference.key +
                     " differs): give files of one machine and library, or compare "
@@ -352,7 +347,8 @@ std::vector<Difference> differences(const ResultsFile &a, const ResultsFile &b) 
   std::vector<Difference> found;
   for (const std::string &key : keys) {
     const std::string in_a = a.context_value(key), in_b = b.context_value(key);
-    if (in_a != in_b) found.push_back({key, or_none(in_a), or_none(in_b)});
+    if (measured_on(in_a) != measured_on(in_b))
+      found.push_back({key, or_none(in_a), or_none(in_b)});
   }
   return found;
 }
@@ -372,8 +368,7 @@ std::vector<std::string> comparison_warnings(const ResultsFile &a, const Results
     warnings.push_back("only one of the two was pinned to a CPU: run both in the same way");
   }
   for (const Difference &difference : differences(a, b)) {
-    if (difference.key.starts_with("memory_") &&
-        measured_on(difference.a) != measured_on(difference.b)) {
+    if (difference.key.starts_with("memory_")) {
       warnings.push_back("they were not measured on the same memory (" + difference.key +
                          "): give both the same --set");
     }

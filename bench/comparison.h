@@ -62,7 +62,7 @@ struct Comparison {
 };
 
 // Several runs as one: each of its visits is one of theirs. Throws Refusal if they are not of one
-// machine, library and subcommand.
+// machine, library, memory and subcommand, or only one was pinned.
 ResultsFile joined_results(std::vector<ResultsFile> files);
 
 struct ComparisonOptions {

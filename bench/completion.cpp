@@ -35,9 +35,10 @@ std::vector<std::string> state_words() {
   return words;
 }
 
-// Of the others "run" alone has rows that are no kernels, in the first place.
+// Policies and the like are rows of these two; the others want kernels.
 std::vector<std::string> id_words(const Experiment &experiment) {
-  return {std::string(experiment.name == kRun.name ? kRows : kKernels)};
+  const bool has_all_rows = experiment.name == kRun.name || experiment.name == kBystander.name;
+  return {std::string(has_all_rows ? kRows : kKernels)};
 }
 
 int print_completion(const Options &options) {

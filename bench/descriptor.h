@@ -6,17 +6,24 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace hpz::bench {
 
 class Descriptor {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}  // negative: none
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
+  explicit Descriptor(int fd = -1) : fd_(fd) {}  // negative: none
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor &&other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor &operator=(Descriptor &&other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
   }
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
   int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
 
  private:
   int fd_;

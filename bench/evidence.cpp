@@ -209,13 +209,13 @@ Costs costs_of(const std::vector<std::vector<BystanderRow>> &places) {
 
 // --- Who is faster than the usual kernel -------------------------------------------------------
 
-enum class Verdict { kOpen, kFaster, kSlower };
-using Verdicts = std::map<std::string, Verdict>;  // by kernel, of one size
+enum class Finding { kOpen, kFaster, kSlower };
+using Findings = std::map<std::string, Finding>;  // by kernel, of one size
 
 struct State {
   const std::vector<SizeSamples> &samples;
   std::vector<SizeRates> rates;
-  std::vector<Verdicts> verdicts = {};
+  std::vector<Findings> verdicts = {};
 };
 
 void judge(std::vector<State *> states) {
@@ -253,7 +253,7 @@ void judge(std::vector<State *> states) {
   for (const Asked &asked : all) {
     if (!answers[asked.question]) continue;
     asked.state->verdicts[asked.size][asked.kernel] =
-        asked.is_faster ? Verdict::kFaster : Verdict::kSlower;
+        asked.is_faster ? Finding::kFaster : Finding::kSlower;
   }
 }
 
@@ -272,8 +272,8 @@ std::vector<SizeRates> certain_rates(const State &state) {
     for (const auto &[kernel, rate] : state.rates[i].rates) {
       const auto verdict = state.verdicts[i].find(kernel);
       if (verdict == state.verdicts[i].end()) continue;
-      if (verdict->second == Verdict::kSlower) last_faster.erase(kernel);
-      if (verdict->second != Verdict::kFaster) continue;
+      if (verdict->second == Finding::kSlower) last_faster.erase(kernel);
+      if (verdict->second != Finding::kFaster) continue;
       const auto before = last_faster.find(kernel);
       for (size_t at = before == last_faster.end() ? i : before->second + 1; at <= i; ++at) {
         const auto here = state.rates[at].rates.find(kernel);
@@ -296,7 +296,7 @@ std::string doubtful_sizes(const State &state) {
     for (const auto &[kernel, rate] : at.rates) {
       const auto verdict = state.verdicts[i].find(kernel);
       is_one_faster |= rate >= usual->second * kTakeOver;
-      is_one_certain |= verdict != state.verdicts[i].end() && verdict->second == Verdict::kFaster;
+      is_one_certain |= verdict != state.verdicts[i].end() && verdict->second == Finding::kFaster;
     }
     if (!is_one_faster || is_one_certain) continue;
     sizes += (sizes.empty() ? "" : ", ") + format_size(at.size);
@@ -321,15 +321,15 @@ ProbeDoubt probe_doubt(const TuneSamples &samples, const Choice &choice) {
     const std::string &near_kernel = band_kernel(choice.cached, at.size);
     const std::string &far_kernel = band_kernel(choice.stream, at.size);
     if (near_kernel == far_kernel) continue;
-    if (at.rounds < kRoundsToTrust || at.noise > kMostNoise) {
-      doubt.sizes.insert(at.size);
-      continue;
-    }
     for (const std::vector<SizeSamples> *sizes : {&samples.recycled, &samples.cold}) {
       const SizeSamples *const here = find_size(*sizes, at.size);
       if (here == nullptr) continue;
       const SizeRates both = rates_of_all(*here, {});
       if (!both.rates.contains(near_kernel) || !both.rates.contains(far_kernel)) continue;
+      if (both.rounds < kRoundsToTrust || both.noise > kMostNoise) {
+        doubt.sizes.insert(at.size);
+        break;
+      }
       const bool is_cold = sizes == &samples.cold;
       const std::string &faster = is_cold ? far_kernel : near_kernel;
       const std::string &slower = is_cold ? near_kernel : far_kernel;
@@ -400,7 +400,7 @@ Choice choose(const TuneSamples &samples) {
     if (sizes.empty()) continue;
     choice.doubts.push_back(std::string(what) + ": at " + sizes +
                             " another kernel seemed faster, which is not certain at all places: "
-                            "the built-in choice stays");
+                            "it is not chosen");
   }
   return choice;
 }

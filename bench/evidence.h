@@ -39,15 +39,15 @@ struct TuneSamples {
   BuiltIn built_in;
 };
 
-// Answers are believed if all of them together are wrong anywhere with no more than this
-// probability.
+// Answers to one kind of question (who is faster, who is dearer, where to ask the cache) are
+// believed if all of these together are wrong anywhere with no more than this probability.
 inline constexpr double kMostDoubt = 0.05;
 
 struct Choice {
   std::vector<Band> cached, stream;
   ProbeRange probe;
   std::vector<SizeRates> recycled, cold;  // of all places together, all kernels
-  // Where another kernel than the library's own seemed faster, or cheaper, and may not be.
+  // Where another kernel than the library's own seemed faster, and may not be.
   std::vector<std::string> doubts;
 };
 Choice choose(const TuneSamples &samples);

@@ -68,7 +68,7 @@ constexpr Example kExamples[] = {
     {"compare", "hpzero-bench compare --fail-below 0.95 before.json after.json",
      "for scripts: exit code 1 if anything lost more than 5 %"},
     {"compare", "hpzero-bench compare --absolute --least-effect 10 before.json after.json",
-     "two machines of one model: what all rows did alike counts, less than 10 % does not"},
+     "one machine, its firmware set otherwise: what all rows did alike counts, less than 10 % not"},
 
     {"report", "hpzero-bench report machine.html",
      "measures all that fits the machine, for two minutes, and draws it", true},

@@ -11,7 +11,7 @@ namespace hpz::bench {
 // 16 digits that files of the same bytes have in common (FNV-1a); "unknown" if it cannot be read.
 std::string fingerprint_of_file(const std::string &path);
 
-// Of the file that hpz_zero lies in.
+// Of the file that the library lies in.
 std::string fingerprint_of_library();
 
 }  // namespace hpz::bench

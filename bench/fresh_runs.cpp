@@ -5,6 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bench/about.h"
 #include "bench/child.h"
 #include "bench/clock.h"
 #include "bench/refusal.h"
@@ -62,14 +63,15 @@ std::string sentence_of(const std::string &errors) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   const size_t begin = text.rfind('\n');
   if (begin != std::string::npos) text.erase(0, begin + 1);
-  constexpr std::string_view kProgram = "hpzero-bench: ";
-  if (text.starts_with(kProgram)) text.erase(0, kProgram.size());
+  const std::string prefix = std::string(kProgram) + ": ";
+  if (text.starts_with(prefix)) text.erase(0, prefix.size());
   return text;
 }
 
 // seconds: of its part; it may take some of what comes after it, and is then ended.
 std::string run_plan(const Plan &plan, double seconds, double most_seconds, FreshRuns &runs) {
   std::string trouble;
+  const uint64_t begin = now_ns();
   for (const Words &choice : plan.choices) {
     ChildRequest request;
     request.arguments = {"/proc/self/exe", plan.command, "--json", kResultsPath};
@@ -81,13 +83,17 @@ std::string run_plan(const Plan &plan, double seconds, double most_seconds, Fres
       request.arguments.insert(request.arguments.end(), {"--seconds", decimals(measuring, 1)});
     }
     request.has_results = true;
-    request.seconds = most_seconds;
+    request.seconds = most_seconds - static_cast<double>(now_ns() - begin) / 1e9;
     const ChildEnd end = run_child(request);
     if (end.is_missing) throw std::runtime_error("cannot start a process of this program");
     if (end.is_late)
       return "it took too long: run 'hpzero-bench " + std::string(plan.command) + "'";
     if (end.code == kExitOk) {
-      runs.files.push_back(parse_results(end.results, plan.command));
+      try {
+        runs.files.push_back(parse_results(end.results, plan.command));
+      } catch (const Refusal &refusal) {
+        return refusal.what();
+      }
       keep_notes(end.output, plan.command, runs);
       return "";
     }

@@ -19,7 +19,7 @@ namespace hpz::bench {
 // By what is said of it. Of two machines, or of two kernels of the system, everything may differ,
 // and that is what the comparison is for.
 bool is_one_machine(const ResultsFile &a, const ResultsFile &b);
-// By its bytes, not by its version.
+// By its bytes, not by its version; and told the same by options, variables and profile.
 bool is_one_library(const ResultsFile &a, const ResultsFile &b);
 
 // "4KiB/cold/2m" of "memset/4KiB/cold/2m".

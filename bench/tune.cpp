@@ -221,10 +221,13 @@ Profile make_profile(const Measured &measured, const Choice &choice) {
     profile.comments.push_back("on " + place.memory);
   }
   profile.comments.push_back(
-      "cached: recycled ranges; stream: cold ranges, within 5 % of the best rate the kernel that "
-      "costs by-standers least");
+      "cached: recycled ranges; stream: cold ranges, without kernels that certainly cost "
+      "by-standers "
+      "more");
   profile.comments.push_back(
-      "another kernel than the built-in one only where it is certainly faster, over all of them");
+      "another kernel than the built-in one only where it is certainly faster, over all of them, "
+      "or "
+      "cheaper to by-standers");
   profile.comments.push_back("hpz_zero asks the cache inside the probe range");
   return profile;
 }
@@ -294,7 +297,8 @@ const Experiment kTune = {
     "measures bands on this machine and writes a profile",
     0,
     "--pages --set --seconds --repetitions --output --force --json",
-    "  pages 1g, 2m, thp and 4k, on every node with memory; all sizes up to 1GiB;\n"
+    "  sizes up to 1GiB, recycled ones to 256MiB;\n"
+    "  pages 1g, 2m, thp and 4k, on every node with memory;\n"
     "  a minute of measuring for each of them: --seconds is for all together\n",
     run,
 };

@@ -5,6 +5,7 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -28,7 +29,7 @@ class Browser:
         self.back, back_write = os.pipe()
         # It reads from 3 and writes to 4. Without a sandbox, for tests may run as root: the page
         # is one of our own.
-        shell = (f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}')
+        shell = f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}'
         self.process = subprocess.Popen(
             ["sh", "-c", shell, chromium(), "--headless", "--no-sandbox", "--disable-gpu",
              "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
@@ -63,6 +64,8 @@ class Browser:
 
     def receive(self):
         while b"\0" not in self.buffer:
+            if not select.select([self.back], [], [], PATIENCE)[0]:
+                raise RuntimeError("Chromium says nothing")
             more = os.read(self.back, 1 << 20)
             if not more:
                 raise RuntimeError("Chromium ended")

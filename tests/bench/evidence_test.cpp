@@ -368,6 +368,12 @@ TEST(ProbeChoice, ThatNothingIsWonNeedsMoreThanTwoRounds) {
   EXPECT_EQ(choose(samples).probe, kBuiltInProbe);
 }
 
+TEST(ProbeChoice, ThatNothingIsWonOnColdRangesNeedsMoreThanTwoRoundsOfThem) {
+  TuneSamples samples = probe_samples(kQuiet);
+  for (SizeSamples &here : samples.cold) here = at(here.size, {101}, 2);
+  EXPECT_EQ(choose(samples).probe, kBuiltInProbe);
+}
+
 // --- Places ------------------------------------------------------------------------------------
 
 TEST(Reached, IsThePartOfTheBestRateOfEachPlace) {

@@ -65,10 +65,7 @@ TEST(Peers, TheKernelClearsPagesOfItsOwn) {
     const Cell cell = {PageKind::k4k, MemoryState::kCold, 32 * kMiB};
     ids.push_back(row->id());
     ASSERT_TRUE(row->suits(cell));
-    if (!row->ready(cell)) {
-      EXPECT_THAT(row->trouble(), ContainsRegex(".+: .+"));
-      continue;
-    }
+    ASSERT_TRUE(row->ready(cell)) << row->trouble();
     std::vector<char> memory(32 * kMiB, '\xA5');
     // More than it has of its own: it begins again.
     for (int i = 0; i < 3; ++i) {

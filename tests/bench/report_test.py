@@ -21,6 +21,7 @@ import unittest
 import urllib.parse
 
 import browser
+import huge_pools
 import one_test
 
 BENCH = ""
@@ -602,7 +603,7 @@ class Fresh(Folder):
     """Measured for the page. Once, for it takes its time."""
 
     def test_measured_now(self):
-        pools = pool_pages()
+        pools = huge_pools.pages()
         done = bench("report", self.path("out.html"), "--seconds", "60", timeout=280)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.files(), ["out.html"])
@@ -611,38 +612,25 @@ class Fresh(Folder):
         self.has("Rate by size", page)
         self.has("Measured by &#39;hpzero-bench report&#39;, for this page.", page)
         deadline = time.monotonic() + 60
-        while more_than(pools) and time.monotonic() < deadline:
+        while huge_pools.more_than(pools) and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.assertEqual(more_than(pools), {}, "huge pages left reserved")
+        self.assertEqual(huge_pools.more_than(pools), {}, "huge pages left reserved")
 
     def test_interrupted(self):
-        pools = pool_pages()
+        pools = huge_pools.pages()
         process = subprocess.Popen([BENCH, "report", self.path("out.html")],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         # What is to be put back is there; if that cannot be, it is at work for a while.
         deadline = time.monotonic() + 20
-        while not more_than(pools) and time.monotonic() < deadline:
+        while not huge_pools.more_than(pools) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), -signal.SIGTERM)
         process.stderr.close()
         deadline = time.monotonic() + 60
-        while (more_than(pools) or self.files()) and time.monotonic() < deadline:
+        while (huge_pools.more_than(pools) or self.files()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        self.assertEqual((more_than(pools), self.files()), ({}, []))
-
-
-def pool_pages():
-    base = "/sys/kernel/mm/hugepages"
-    pages = {}
-    for name in sorted(os.listdir(base)) if os.path.isdir(base) else []:
-        with open(f"{base}/{name}/nr_hugepages", encoding="ascii") as file:
-            pages[name] = int(file.read())
-    return pages
-
-
-def more_than(before):
-    return {name: pages for name, pages in pool_pages().items() if pages > before.get(name, 0)}
+        self.assertEqual((huge_pools.more_than(pools), self.files()), ({}, []))
 
 
 if __name__ == "__main__":

@@ -283,7 +283,7 @@ TEST(MapCalls, fork_in_a_callback) {
   // ThreadSanitizer and qemu-user go no further in the child of a process with threads.
   const bool may_have_threads = !kThreadSanitizer && !is_set("HPZERO_TEST_EMULATOR");
   for (const uint32_t threads : {0u, 2u}) {
-    if (threads != 0 && !may_have_threads) GTEST_SKIP() << "NOT TESTED HERE: threads and a fork";
+    if (threads != 0 && !may_have_threads) GTEST_SKIP() << "NOT TESTED HERE: no threads and a fork";
     for (const MapVerb verb : {hpz_map_zero, hpz_map_populate, hpz_map_release}) {
       const uint64_t len = 8 * kMiB;
       const struct { uint64_t known, from; } cases[] = {{kMiB, 1}, {kMiB, len}, {len, 1}};

@@ -171,7 +171,9 @@ template <class Leaves> void fail_each_call(const hpz_pool_options &kind, const 
     ASSERT_EQ(calls.mapped_bytes, mapped) << "a mapping is left";
     ASSERT_NO_FATAL_FAILURE(leaves());
   } while (calls.has_failed);
-  EXPECT_GT(count, 20) << "a run in which hardly anything failed says nothing";
+  // (A range of the caller's own takes less to be a pool.)
+  EXPECT_GT(count, kind.base != nullptr ? 20 : 40)
+      << "a run in which hardly anything failed says nothing";
   testing::Test::RecordProperty("calls", static_cast<int>(count));
 }
 

@@ -87,5 +87,16 @@ def main(strace, subject, root):
     return sorted(problems)
 
 
+def has_several_nodes():
+    try:
+        with open("/sys/devices/system/node/has_memory", encoding="ascii") as file:
+            return bool({",", "-"} & set(file.read()))
+    except OSError:
+        return False
+
+
 if __name__ == "__main__":
+    if has_several_nodes():
+        print("NOT TESTED HERE: this machine has several nodes, and the pages of one are counted")
+        sys.exit(77)
     sys.exit(job_syscalls.tell(main(*sys.argv[1:])))
