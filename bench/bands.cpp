@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bench/statistics.h"
+#include "bench/table.h"
 
 namespace hpz::bench {
 namespace {
@@ -136,11 +137,8 @@ std::string find_too_noisy(const std::vector<SizeRates> &recycled,
   }
   const double middle = median(std::move(noise));
   if (middle <= kMostNoise) return "";
-  const auto percent = [](double part) {
-    return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %";
-  };
-  return "rates are uncertain by " + percent(middle) + " at half of the sizes, and " +
-         percent(kMostNoise) + " is the most";
+  return "rates are uncertain by " + format_percent(middle) + " at half of the sizes, and " +
+         format_percent(kMostNoise) + " is the most";
 }
 
 PolicyBands build_bands(const std::vector<SizeRates> &recycled, const std::vector<SizeRates> &cold,

@@ -29,7 +29,10 @@ constexpr int kNotStarted = 127;
 constexpr double kGraceSeconds = 5;
 
 [[noreturn]] void fail(const char *what) {
-  throw std::runtime_error(std::string("cannot ") + what + ": " + std::strerror(errno));
+  const int error = errno;
+  std::string text = std::string("cannot ") + what + ": " + std::strerror(error);
+  if (error == EMFILE) text += ", so raise the limit on open files (ulimit -n)";
+  throw std::runtime_error(text);
 }
 
 struct Pipe {

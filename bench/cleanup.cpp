@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
+#include <vector>
 
 #include "bench/refusal.h"
 
@@ -29,10 +31,11 @@ struct Note {
 
 Note notes[kMaxNotes];
 
-// What ends the program from outside, a closed pipe and a fault of our own among it.
+// What ends the program from outside, a closed pipe and a fault of our own among it. Real-time
+// signals, which do too, are numbered only at run time.
 constexpr int kEndings[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE, SIGALRM,   SIGUSR1,
                             SIGUSR2, SIGIO,   SIGPWR,  SIGPROF, SIGSYS,  SIGVTALRM, SIGXCPU,
-                            SIGABRT, SIGBUS,  SIGSEGV, SIGILL,  SIGFPE,  SIGTRAP};
+                            SIGABRT, SIGBUS,  SIGSEGV, SIGILL,  SIGFPE,  SIGTRAP,   SIGSTKFLT};
 
 // Only async-signal-safe calls from here to the handler.
 
@@ -106,10 +109,12 @@ void install_cleanup_handler() {
   action.sa_handler = cleanup_handler;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  for (const int number : kEndings) {
+  std::vector<int> endings(std::begin(kEndings), std::end(kEndings));
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) endings.push_back(number);
+  for (const int number : endings) {
     sigaddset(&action.sa_mask, number);
   }
-  for (const int number : kEndings) {
+  for (const int number : endings) {
     struct sigaction before;
     // Whoever started us with a signal ignored (nohup) meant it.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;

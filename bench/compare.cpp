@@ -8,6 +8,7 @@
 
 #include "bench/comparison.h"
 #include "bench/experiment.h"
+#include "bench/json_schema.h"
 #include "bench/printable.h"
 #include "bench/refusal.h"
 #include "bench/significance.h"
@@ -18,12 +19,6 @@ namespace hpz::bench {
 namespace {
 
 constexpr double kUsualLeastEffect = 0.05;
-
-std::string percent(double part) {
-  std::string text = decimals(part * 100, 1);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text + " %";
-}
 
 std::string format_p(double p) {
   return p < 0.0001 ? "<0.0001" : decimals(p, 4);
@@ -84,7 +79,7 @@ void print_only(const char *letter, const std::vector<std::string> &names) {
 
 // What each was warned of when it was measured.
 void print_own_warnings(const char *letter, const ResultsFile &file) {
-  const std::string warnings = file.context_value("warnings");
+  const std::string warnings = file.context_value(kWarningsKey);
   if (!warnings.empty()) std::printf("note: of %s alone: %s\n", letter, warnings.c_str());
 }
 
@@ -117,7 +112,7 @@ void print_warnings(const Comparison &comparison, double least_effect) {
   warn(comparison.count(Doubt::kClock),
        "differ only by what was subtracted for reading the clock: run both again");
   warn(comparison.count(Doubt::kChance),
-       "are more than " + percent(least_effect) +
+       "are more than " + format_percent(least_effect, 1) +
            " apart, but that may be chance: run both again with more --repetitions and less beside "
            "them");
   warn(comparison.count(Verdict::kTooFew),
@@ -132,13 +127,7 @@ ResultsFile read_side(const std::string &operand) {
   std::vector<ResultsFile> files;
   for (size_t begin = 0; begin <= operand.size();) {
     const size_t end = std::min(operand.find(',', begin), operand.size());
-    const std::string path = operand.substr(begin, end - begin);
-    for (const ResultsFile &file : files) {
-      if (file.path == path) {
-        throw Refusal("'" + path + "' is there twice in '" + operand + "': give each run once");
-      }
-    }
-    files.push_back(read_results(path));
+    files.push_back(read_results(operand.substr(begin, end - begin)));
     begin = end + 1;
   }
   return joined_results(std::move(files));
@@ -167,7 +156,7 @@ int run(const Options &options) {
   // Otherwise some would be below and yet the same.
   if (options.fail_below && *options.fail_below * (1 + least_effect) > 1) {
     throw Refusal("--fail-below " + format_part(*options.fail_below) +
-                  " is less than the least effect of " + percent(least_effect) +
+                  " is less than the least effect of " + format_percent(least_effect, 1) +
                   " away from 1: give a smaller --least-effect with it");
   }
   const ResultsFile a = read_side(options.operands[0]);
@@ -186,7 +175,8 @@ int run(const Options &options) {
       "faster.\nSame: less than %s apart. Unclear: more, but that may be chance (p not below %s, "
       "Mann-Whitney,\nHolm over all lines), or comes of the clock, or of the whole "
       "machine.\n\n%s\n",
-      percent(least_effect).c_str(), decimals(kAlpha, 2).c_str(), render_tasks(comparison).c_str());
+      format_percent(least_effect, 1).c_str(), decimals(kAlpha, 2).c_str(),
+      render_tasks(comparison).c_str());
   print_levels(comparison, least_effect);
   print_only("A", comparison.only_a);
   print_only("B", comparison.only_b);

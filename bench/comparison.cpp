@@ -170,6 +170,30 @@ Doubt doubt_of(const ComparedTask &task, int where, double least_effect) {
   return task.p < kAlpha ? Doubt::kNone : Doubt::kChance;
 }
 
+bool is_same_sample(const RecordedSample &a, const RecordedSample &b) {
+  return a.round == b.round && a.visit == b.visit && a.sample.ns == b.sample.ns;
+}
+
+// By what was measured: a copy and a link have other names.
+bool is_same_run(const ResultsFile &a, const ResultsFile &b) {
+  return std::equal(a.tasks.begin(), a.tasks.end(), b.tasks.begin(), b.tasks.end(),
+                    [](const RecordedTask &one, const RecordedTask &other) {
+                      return one.name == other.name &&
+                             std::equal(one.samples.begin(), one.samples.end(),
+                                        other.samples.begin(), other.samples.end(), is_same_sample);
+                    });
+}
+
+void require_different_runs(const std::vector<ResultsFile> &files) {
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    const auto same = std::find_if(
+        files.begin(), file, [&](const ResultsFile &other) { return is_same_run(*file, other); });
+    if (same == file) continue;
+    throw Refusal("'" + file->path + "' is the run of '" + same->path +
+                  "' once more, which would count its samples twice: give each run once");
+  }
+}
+
 }  // namespace
 
 std::string_view verdict_text(Verdict verdict) {
@@ -200,6 +224,7 @@ size_t Comparison::count(Doubt doubt) const {
 }
 
 ResultsFile joined_results(std::vector<ResultsFile> files) {
+  require_different_runs(files);
   ResultsFile joined = std::move(files.front());
   for (size_t i = 1; i < files.size(); ++i) {
     ResultsFile &file = files[i];
@@ -230,9 +255,13 @@ ResultsFile joined_results(std::vector<ResultsFile> files) {
         samples.push_back(std::move(recorded));
       }
     }
-    const std::string warnings = file.context_value("warnings");
-    std::string &all_warnings = joined.context["warnings"];
-    if (warnings != all_warnings) all_warnings += (all_warnings.empty() ? "" : "; ") + warnings;
+    const std::string warnings = file.context_value(kWarningsKey);
+    std::string &all_warnings = joined.context[std::string(kWarningsKey)];
+    if (all_warnings.empty()) {
+      all_warnings = warnings;
+    } else if (!warnings.empty() && warnings != all_warnings) {
+      all_warnings += std::string(kWarningSeparator) + warnings;
+    }
     joined.path += "," + file.path;
   }
   return joined;

@@ -10,6 +10,7 @@
 #include "bench/bystander_rounds.h"
 #include "bench/significance.h"
 #include "bench/sizes.h"
+#include "bench/table.h"
 
 namespace hpz::bench {
 namespace {
@@ -362,10 +363,6 @@ size_t bands_beyond(const std::vector<Band> &built_in, uint64_t largest) {
       }));
 }
 
-std::string percent(double part) {
-  return std::to_string(static_cast<int>(std::lround(part * 100))) + " %";
-}
-
 }  // namespace
 
 Choice choose(const TuneSamples &samples) {
@@ -453,7 +450,7 @@ std::vector<std::string> find_dissent(const TuneSamples &samples, size_t place,
       sentences.push_back(samples.places[place] + " alone would have " + kernel + " in " + policy +
                           " at " + format_size(first) +
                           (last == first ? "" : " to " + format_size(last)) + ", faster by up to " +
-                          percent(most - 1));
+                          format_percent(most - 1));
       kernel.clear();
       most = 0;
     };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <stdexcept>
 
 #include "bench/about.h"
 #include "bench/child.h"
@@ -85,7 +84,10 @@ std::string run_plan(const Plan &plan, double seconds, double most_seconds, Fres
     request.has_results = true;
     request.seconds = most_seconds - static_cast<double>(now_ns() - begin) / 1e9;
     const ChildEnd end = run_child(request);
-    if (end.is_missing) throw std::runtime_error("cannot start a process of this program");
+    if (end.is_missing) {
+      throw Refusal(
+          "cannot start /proc/self/exe to measure: mount /proc, or give files that --json wrote");
+    }
     if (end.is_late)
       return "it took too long: run 'hpzero-bench " + std::string(plan.command) + "'";
     if (end.code == kExitOk) {

@@ -26,6 +26,13 @@ ChildEnd start(const std::string &program) {
   return run_child(request);
 }
 
+// In one line.
+std::string words_of(const ChildEnd &end) {
+  std::string says = end.errors.substr(0, 400);
+  std::replace(says.begin(), says.end(), '\n', ' ');
+  return says.empty() ? "it says nothing" : says;
+}
+
 // --- Reading SVG ---------------------------------------------------------------------------------
 
 [[noreturn]] void give_up(const std::string &what) {
@@ -99,6 +106,12 @@ void require_gnuplot(bool for_pictures) {
         "'report' draws its charts with gnuplot, which is not installed: install Debian's package "
         "gnuplot-nox, or the equivalent");
   }
+  // It knows no such terminal, or it does not start at all.
+  if (end.code != 0 && end.errors.find("terminal") == std::string::npos) {
+    throw Refusal("'report' draws its charts with gnuplot, which does not run here (" +
+                  words_of(end) +
+                  "): raise the limits of this shell (ulimit -a), or install it once more");
+  }
   if (end.code != 0) {
     throw Refusal(std::string("this gnuplot does not write ") + (for_pictures ? "PNG" : "SVG") +
                   ": install Debian's package gnuplot-nox 5.4 or later, or the equivalent" +
@@ -109,9 +122,7 @@ void require_gnuplot(bool for_pictures) {
 std::string run_gnuplot(const std::string &program) {
   ChildEnd end = start(program);
   if (end.code != 0 || end.is_late || end.output.empty()) {
-    std::string says = end.errors.substr(0, 400);
-    std::replace(says.begin(), says.end(), '\n', ' ');
-    throw std::runtime_error("gnuplot failed: " + (says.empty() ? "it says nothing" : says));
+    throw std::runtime_error("gnuplot failed: " + words_of(end));
   }
   return std::move(end.output);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bench/clock.h"
+#include "bench/json_schema.h"
 #include "bench/limits.h"
 #include "bench/nodes.h"
 #include "bench/refusal.h"
@@ -199,6 +200,7 @@ std::vector<std::string> JobBook::warnings() const {
   }
   Circumstances circumstances;
   circumstances.are_jobs = !is_set_;
+  circumstances.has_size_list = is_set_;
   circumstances.caches = caches();
   circumstances.smallest_cold_set_bytes = smallest_buffer_;
   circumstances.governor = governor(cpu_);
@@ -213,15 +215,12 @@ std::vector<std::string> JobBook::warnings() const {
 void JobBook::finish(double measured_seconds) {
   std::printf("measured for %.1f s, reserving and warming memory apart\n", measured_seconds);
   for (const std::string &line : notes_) std::printf("note: %s\n", line.c_str());
-  std::string joined;
-  for (const std::string &line : warnings()) {
-    std::printf("warning: %s\n", line.c_str());
-    joined += (joined.empty() ? "" : "; ") + line;
-  }
+  const std::vector<std::string> all = warnings();
+  for (const std::string &line : all) std::printf("warning: %s\n", line.c_str());
   if (!json_) return;
   for (const auto &[key, value] : machine_) rounds_.add_context(key, value);
   for (const auto &[key, value] : more_) rounds_.add_context(key, value);
-  rounds_.add_context("warnings", joined);
+  rounds_.add_context(std::string(kWarningsKey), joined_warnings(all));
   json_->commit(rounds_.json(command_));
   std::printf("wrote %s\n", json_path_.c_str());
 }

@@ -24,6 +24,8 @@ inline constexpr std::string_view kBuildKey = "hpzero_build";        // how this
 inline constexpr std::string_view kClockKey = "clock";               // what all ns were read from
 inline constexpr std::string_view kClockSourceKey = "clock_source";  // what the kernel has for it
 inline constexpr std::string_view kClockCostKey = "clock_cost_ns";
+inline constexpr std::string_view kWarningsKey = "warnings";
+inline constexpr std::string_view kWarningSeparator = "; ";
 
 inline constexpr std::string_view kClock = "clock_gettime(CLOCK_MONOTONIC)";
 

@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -60,6 +63,11 @@ void drop_foreign_settings(char **argv) {
   if (names.empty()) return;
   for (const std::string &name : names) unsetenv(name.c_str());
   execv("/proc/self/exe", argv);
+  std::fprintf(stderr,
+               "hpzero-bench: cannot start again without %s of the environment (%s): unset what "
+               "begins with BENCHMARK_, or mount /proc\n",
+               without_controls(names.front()).c_str(), std::strerror(errno));
+  std::_Exit(kExitRefused);
 }
 
 }  // namespace
@@ -76,6 +84,11 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "hpzero-bench: %s\n",
                  hpz::bench::without_controls(refusal.what()).c_str());
     return hpz::bench::kExitRefused;
+  } catch (const std::bad_alloc &) {
+    std::fflush(stdout);
+    std::fputs("hpzero-bench: out of memory: raise the limit on it (ulimit -v), or give less\n",
+               stderr);
+    return hpz::bench::kExitFailed;
   } catch (const std::exception &trouble) {
     std::fflush(stdout);
     std::fprintf(stderr, "hpzero-bench: %s\n",

@@ -54,7 +54,7 @@ std::string part_label(double ns, double part) {
   return format_time(ns) + ", " + percent_words(part);
 }
 
-void add_published(Figure &figure, const Published &published, bool has_table_part) {
+void add_published(Figure &figure, const Published &published) {
   for (const bool is_after : {false, true}) {
     const double ns = is_after ? published.after_ns : published.before_ns;
     const double part = ns / published.before_ns;
@@ -67,7 +67,7 @@ void add_published(Figure &figure, const Published &published, bool has_table_pa
     figure.chart.bars.push_back(std::move(bar));
     HtmlTable::Row line{"published, " + std::string(published.source) + ": " + what, "", {}};
     line.cells = {{format_time(ns), "published"}, none()};
-    if (has_table_part) line.cells.push_back({percent_words(part), "published"});
+    line.cells.push_back({percent_words(part), "published"});
     figure.table.rows.push_back(std::move(line));
   }
 }
@@ -131,7 +131,7 @@ Figure figure_of(const RecordedCell &cell, const PartWords &words) {
                              (cell.size == "2MiB" && cell.find(kMappedPieces) != nullptr);
   if (is_comparable) {
     figure.sentence += std::string(" Hatched: published, ") + words.published->source + ".";
-    add_published(figure, *words.published, true);
+    add_published(figure, *words.published);
   }
   return figure;
 }

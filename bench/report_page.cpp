@@ -160,7 +160,7 @@ std::string render_remarks(const std::vector<ResultsFile> &files) {
 std::vector<std::string> warnings_of(const std::vector<ResultsFile> &files) {
   std::vector<std::string> all;
   for (const ResultsFile &file : files) {
-    const std::string joined = file.context_value("warnings");
+    const std::string joined = file.context_value(kWarningsKey);
     if (joined.empty()) continue;
     const std::string command = file.context_value("hpzero_command");
     all.push_back((command.empty() ? file.path : command) + ": " + joined);

@@ -253,9 +253,7 @@ int run(const Options &options) {
     for (const auto &[key, value] : context) rounds.add_context(key, value);
     for (const auto &[key, value] : memory) rounds.add_context(key, value);
     for (const auto &[key, value] : limit) rounds.add_context(key, value);
-    std::string joined;
-    for (const std::string &line : warnings) joined += (joined.empty() ? "" : "; ") + line;
-    rounds.add_context("warnings", joined);
+    rounds.add_context(std::string(kWarningsKey), joined_warnings(warnings));
     json->commit(rounds.json(options.command));
     std::printf("wrote %s\n", options.json->c_str());
   }

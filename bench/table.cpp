@@ -157,6 +157,15 @@ std::string decimals(double value, int digits) {
   return text;
 }
 
+std::string format_percent(double part, int digits) {
+  std::string text = decimals(part * 100, digits);
+  if (digits > 0) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+  }
+  return text + " %";
+}
+
 std::string format_rate(double rate) {
   if (rate >= 99.95) return decimals(rate, 0);
   return decimals(rate, rate >= 9.995 ? 1 : 2);

@@ -27,6 +27,8 @@ std::string render_context(const ContextEntries &entries);
 std::string decimals(double value, int digits);
 std::string format_rate(double gb_per_s);  // three digits: "9.87", "24.5", "255"
 std::string format_ratio(double ratio);    // "1.95"
+// "7 %"; of a digit behind the point only what is no zero.
+std::string format_percent(double part, int digits = 0);
 
 // The regret of a policy: its rate by that of the best kernel, paired. Which policies a state
 // judges is decided here: cached ones on recycled memory, streaming ones on cold memory, hpz_zero

@@ -94,15 +94,13 @@ std::string decision_table(const std::vector<SizeRates> &sizes, const std::vecto
 std::string reached_table(const TuneSamples &samples, const Choice &choice) {
   TextTable table;
   table.add_row({"of the best kernel's rate", "profile", "at worst", "built in", "at worst"});
-  const auto percent = [](double part) {
-    return std::to_string(static_cast<int>(part * 100 + 0.5)) + "%";
-  };
   for (size_t place = 0; place < samples.places.size(); ++place) {
     const Reached profile = reached_by(samples, place, choice.cached, choice.stream);
     const Reached before =
         reached_by(samples, place, samples.built_in.cached, samples.built_in.stream);
-    table.add_row({samples.places[place], percent(profile.median), percent(profile.least),
-                   percent(before.median), percent(before.least)});
+    table.add_row({samples.places[place], format_percent(profile.median),
+                   format_percent(profile.least), format_percent(before.median),
+                   format_percent(before.least)});
   }
   return table.text();
 }
@@ -155,11 +153,13 @@ void print_bystanders(std::FILE *out, const JobPlace &place, const PlaceSamples 
 // The result: the warnings, joined as for JSON.
 std::string print_notes(std::FILE *out, const Measured &measured, const TuneSamples &samples,
                         const Choice &choice, const Meter &meter) {
-  std::vector<std::string> notes = measured.notes, warnings;
+  std::vector<std::string> notes = measured.notes;
   Circumstances circumstances;
   circumstances.caches = meter.caches();
   circumstances.cpus = online_cpus();
   circumstances.is_pinned = true;
+  circumstances.has_size_list = false;
+  circumstances.is_near_meant = true;
   std::vector<CellResult> results;
   for (const PlaceSamples &place : measured.samples) {
     if (!place.shortfall.empty()) notes.push_back(place.shortfall);
@@ -174,10 +174,7 @@ std::string print_notes(std::FILE *out, const Measured &measured, const TuneSamp
   for (size_t place = 0; samples.places.size() > 1 && place < samples.places.size(); ++place) {
     for (std::string &line : find_dissent(samples, place, choice)) notes.push_back(std::move(line));
   }
-  for (const std::string &line : find_warnings(results, circumstances)) {
-    // That recycled ranges show caches is the point here.
-    if (line.find("show caches") == std::string::npos) warnings.push_back(line);
-  }
+  std::vector<std::string> warnings = find_warnings(results, circumstances);
   for (const PlaceSamples &place : measured.samples) {
     for (std::string &line : bystander_warnings(place.bystanders, kBystanderControl, place.sets)) {
       if (std::find(warnings.begin(), warnings.end(), line) == warnings.end()) {
@@ -186,12 +183,8 @@ std::string print_notes(std::FILE *out, const Measured &measured, const TuneSamp
     }
   }
   for (const std::string &line : notes) std::fprintf(out, "note: %s\n", line.c_str());
-  std::string joined;
-  for (const std::string &line : warnings) {
-    std::fprintf(out, "warning: %s\n", line.c_str());
-    joined += (joined.empty() ? "" : "; ") + line;
-  }
-  return joined;
+  for (const std::string &line : warnings) std::fprintf(out, "warning: %s\n", line.c_str());
+  return joined_warnings(warnings);
 }
 
 // The library's own plan is among what describes the machine.
@@ -201,7 +194,7 @@ void describe(const Measured &measured, const Meter &meter, const std::string &w
     rounds.add_context(key, value);
   }
   rounds.add_context(std::string(kClockCostKey), decimals(meter.clock_cost_ns(), 0));
-  rounds.add_context("warnings", warnings);
+  rounds.add_context(std::string(kWarningsKey), warnings);
   for (size_t i = 0; i < measured.places.size(); ++i) {
     rounds.add_context("memory_" + std::string(page_kind_id(measured.places[i].kind)) +
                            node_suffix(measured.places[i].node),

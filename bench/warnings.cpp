@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "bench/json_schema.h"
 #include "bench/sizes.h"
+#include "bench/table.h"
 
 namespace hpz::bench {
 namespace {
@@ -84,7 +86,7 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
                        (are_jobs ? "--size " : "--set ") + format_size(kCachesPerSet * llc) +
                        " or more, on a machine that has it");
   }
-  if (!cached.empty()) {
+  if (!cached.empty() && !circumstances.is_near_meant) {
     warnings.push_back("hot and recycled figures at " + cached.text() +
                        " show caches and not memory: use --memory cold for memory");
   }
@@ -92,7 +94,7 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
     warnings.push_back(
         "at " + few_rounds.text() + " there was time for less than " + std::to_string(kFewRounds) +
         " rounds: run again with " +
-        (circumstances.are_jobs ? std::string() : "--size " + few_rounds.option() + ", or with ") +
+        (circumstances.has_size_list ? "--size " + few_rounds.option() + ", or with " : "") +
         "a larger --seconds");
   }
   if (!short_sections.empty()) {
@@ -120,9 +122,8 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
                        "CPU, or give hpzero-bench another by taskset");
   }
   if (circumstances.stolen_part > kLargeStolenPart) {
-    warnings.push_back("the hypervisor gave " +
-                       std::to_string(static_cast<int>(circumstances.stolen_part * 100 + 0.5)) +
-                       " % of this machine's CPU time to others: trust ratios of one run, and run "
+    warnings.push_back("the hypervisor gave " + format_percent(circumstances.stolen_part) +
+                       " of this machine's CPU time to others: trust ratios of one run, and run "
                        "again at a quieter time for rates");
   }
   if (circumstances.governor != "performance" && circumstances.governor != "unknown") {
@@ -139,6 +140,15 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
     warnings.push_back("the thread could not be pinned to one CPU: run under taskset -c 0");
   }
   return warnings;
+}
+
+std::string joined_warnings(const std::vector<std::string> &warnings) {
+  std::string all;
+  for (const std::string &line : warnings) {
+    if (!all.empty()) all += kWarningSeparator;
+    all += line;
+  }
+  return all;
 }
 
 }  // namespace hpz::bench

@@ -15,9 +15,9 @@
 namespace hpz::bench {
 
 struct Circumstances {
-  // Rows are jobs on buffers of --size; some have another option for theirs, so that only --seconds
-  // is more rounds for all.
-  bool are_jobs = false;
+  bool are_jobs = false;       // on buffers of --size, instead of through the cold set of --set
+  bool has_size_list = true;   // --size measures some of the cells, and these for longer
+  bool is_near_meant = false;  // hot and recycled figures are to show caches
   Caches caches;
   uint64_t smallest_cold_set_bytes = 0;  // or buffer of jobs; 0: nothing cold was measured
   std::string governor;
@@ -28,6 +28,9 @@ struct Circumstances {
 
 std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
                                        const Circumstances &circumstances);
+
+// As they are kept in the context.
+std::string joined_warnings(const std::vector<std::string> &warnings);
 
 }  // namespace hpz::bench
 

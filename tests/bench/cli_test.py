@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import statistics
@@ -1076,12 +1077,31 @@ class Compare(Folder):
         self.assertIn("failed: 2 below 0.95", done.stdout)
 
     def test_several_runs_are_one_side(self):
-        other = self.changed("b.json", lambda run: None)
+        other = self.slower(1.001)
         done = bench("compare", f"{self.a},{other}", f"{other},{self.a}")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("4 compared: 0 faster, 0 slower, 4 same", done.stdout)
         self.refused("No such file", f"{self.a},{self.path('nosuch.json')}", self.a)
         self.refused("No such file", self.a, f"{self.a},")
+
+    def test_one_run_twice_is_not_more_samples(self):
+        os.link(self.a, self.path("hard.json"))
+        os.symlink(self.a, self.path("soft.json"))
+        copy = self.changed("copy.json", lambda run: None)
+        for same in (self.a, self.path("hard.json"), self.path("soft.json"), copy):
+            self.refused("once more", f"{self.a},{same}", self.a)
+            self.refused("once more", self.a, f"{same},{self.a}")
+
+    def test_without_proc_foreign_settings_are_refused(self):
+        words = f"mount -t tmpfs none /proc && exec {BENCH} compare {self.a} {self.a}"
+        command = ["unshare", "--mount", "sh", "-c", words]
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            self.skipTest("no permission to hide /proc")
+        done = subprocess.run(command, capture_output=True, text=True,
+                              env={**os.environ, "BENCHMARK_FORMAT": "csv"})
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Ahpzero-bench: cannot start again without "
+                                      r"BENCHMARK_FORMAT .*: unset .*\n\Z")
 
     def test_what_is_in_one_file_alone(self):
         def rename(run):
@@ -1128,6 +1148,11 @@ class Compare(Folder):
         with open(self.path("huge.json"), "wb") as file:
             file.truncate(8 << 30)
         self.both_refused("larger than", self.path("huge.json"))
+        os.truncate(self.path("huge.json"), 250 << 20)
+        done = bench("compare", self.a, self.path("huge.json"), preexec_fn=lambda:
+                     resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20)))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"\Ahpzero-bench: out of memory: raise .*\n\Z")
         self.both_refused("is empty", self.write("b.json", ""))
         with open(self.a, encoding="utf-8") as file:
             text = file.read()
@@ -1199,7 +1224,7 @@ class Signals(Folder):
         return sum(kib) > 60 << 10
 
     def test_term_leaves_no_file(self):
-        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGVTALRM, signal.SIGTRAP):
+        for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGTRAP, signal.SIGRTMIN + 3):
             self.interrupted(number, "--set", "64MiB", "--pages", "4k", "--size", "4KiB")
 
     def test_int_leaves_no_pages_reserved(self):
@@ -1307,7 +1332,7 @@ class Tune(Folder):
             title = kinds[kind] + (f", node {node}" if node else "")
             self.assertIn(f"memory_{place}", self.json["context"])
             self.assertIn(f"by-standers on {title}: ", done.stdout)
-            line = re.search(rf"(?m)^ *{re.escape(title)} +(\d+)% +(\d+)% +\d+% +\d+%$",
+            line = re.search(rf"(?m)^ *{re.escape(title)} +(\d+) % +(\d+) % +\d+ % +\d+ %$",
                              done.stdout)
             self.assertIsNotNone(line, done.stdout)
             for printed, share in zip(line.groups(), self.reached(cells, chosen)):

@@ -235,8 +235,22 @@ TEST(Comparison, SeveralRunsAreOne) {
 
   std::vector<ResultsFile> others;
   others.push_back(file(row(1, 1000)));
-  others.push_back(file(row(1, 1000), {{"linux", "\"5.10\""}}));
+  others.push_back(file(row(2, 1000), {{"linux", "\"5.10\""}}));
   EXPECT_THROW(joined_results(std::move(others)), Refusal);
+}
+
+TEST(Comparison, OneRunTwiceIsNotMoreSamples) {
+  for (const int rounds : {3, 2}) {
+    std::vector<ResultsFile> files;
+    files.push_back(file(row(3, 1000)));
+    files.push_back(file(row(4, 1000)));
+    files.push_back(file(row(rounds, 1000)));
+    if (rounds == 3) {
+      EXPECT_THROW(joined_results(std::move(files)), Refusal);
+    } else {
+      EXPECT_EQ(joined_results(std::move(files)).tasks[0].samples.size(), 9u);
+    }
+  }
 }
 
 TEST(Comparison, CallsAreComparedByTime) {

@@ -545,22 +545,30 @@ class Refused(Folder):
                            env={**os.environ, "PATH": self.path("bin")})
         self.assertIn("gnuplot-nox", said)
 
+    def shim_gnuplot(self, script):
+        """A gnuplot before the real one, which it becomes at its end."""
+        os.makedirs(self.path("bin"), exist_ok=True)
+        with open(self.path("bin/gnuplot"), "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\n{script}exec {shutil.which("gnuplot")} "$@"\n')
+        os.chmod(self.path("bin/gnuplot"), 0o755)
+
+    def with_shim(self):
+        return {**os.environ, "PATH": self.path("bin") + ":/usr/bin:/bin"}
+
     def test_a_gnuplot_that_fails(self):
         good = self.write("good.json", made_up(a_run()))
-        os.mkdir(self.path("bin"))
-        with open(self.path("bin/gnuplot"), "w", encoding="ascii") as file:
-            file.write("#!/bin/sh\nexit 1\n")
-        os.chmod(self.path("bin/gnuplot"), 0o755)
+        self.shim_gnuplot("exit 1\n")
         said = self.refuse(self.path("out.html"), good, left=["bin", "good.json"],
-                           env={**os.environ, "PATH": self.path("bin") + ":/usr/bin:/bin"})
-        self.assertIn("gnuplot", said)
+                           env=self.with_shim())
+        self.assertIn("gnuplot, which does not run here (it says nothing)", said)
+        self.shim_gnuplot("echo 'unknown or ambiguous terminal type' >&2\nexit 1\n")
+        said = self.refuse(self.path("out.html"), good, left=["bin", "good.json"],
+                           env=self.with_shim())
+        self.assertIn("this gnuplot does not write SVG", said)
         # One that fails later is a failure, and leaves nothing either.
-        real = shutil.which("gnuplot")
-        with open(self.path("bin/gnuplot"), "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\ntest -e "{self.folder.name}/bin/once" && exit 3\n'
-                       f'touch "{self.folder.name}/bin/once"\nexec {real} "$@"\n')
-        done = bench("report", self.path("out.html"), good,
-                     env={**os.environ, "PATH": self.path("bin") + ":/usr/bin:/bin"})
+        self.shim_gnuplot(f'test -e "{self.folder.name}/bin/once" && exit 3\n'
+                          f'touch "{self.folder.name}/bin/once"\n')
+        done = bench("report", self.path("out.html"), good, env=self.with_shim())
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("gnuplot failed", done.stderr)
         self.assertEqual(self.files(), ["bin", "good.json"])
@@ -589,14 +597,37 @@ class Refused(Folder):
 
     def test_killed_while_it_draws(self):
         files = self.write_all()
+        # The first call asks what gnuplot can, the second one draws: for as long as it may.
+        self.shim_gnuplot(f'test -e "{self.folder.name}/bin/once" && '
+                          f'echo $$ > "{self.folder.name}/bin/pid" && exec sleep 600\n'
+                          f'touch "{self.folder.name}/bin/once"\n')
         process = subprocess.Popen([BENCH, "report", self.path("out.html"), *files],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=self.with_shim())
+        pid = ""
         deadline = time.monotonic() + 60
-        while len(self.files()) == len(files) and time.monotonic() < deadline:
-            time.sleep(0.001)
+        while not pid and time.monotonic() < deadline:
+            time.sleep(0.01)
+            if os.path.exists(self.path("bin/pid")):
+                with open(self.path("bin/pid"), encoding="ascii") as file:
+                    pid = file.read().strip()
+        self.assertIsNone(process.poll())
+        self.assertNotEqual([name for name in self.files() if ".tmp" in name], [])
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGTERM)
         self.assertEqual([name for name in self.files() if ".tmp" in name], [])
+        # What draws ends with who asked for it.
+        while self.is_running(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(self.is_running(pid))
+
+    @staticmethod
+    def is_running(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                return file.read().rpartition(")")[2].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
 
 
 class Fresh(Folder):

@@ -89,6 +89,7 @@ TEST(Warnings, NoiseFaultsPreemptionFewRounds) {
 TEST(Warnings, OfJobsNameTheirOptions) {
   Circumstances circumstances = quiet();
   circumstances.are_jobs = true;
+  circumstances.has_size_list = false;
   circumstances.smallest_cold_set_bytes = 64 * kMiB;
   const auto few = cell(MemoryState::kCold, 8 * kGiB, {sample(kGiB, 1e8)});
   const std::vector<std::string> warnings = found({few}, circumstances);
@@ -96,6 +97,21 @@ TEST(Warnings, OfJobsNameTheirOptions) {
   EXPECT_THAT(warnings, Contains(HasSubstr("use --size 128MiB")));
   EXPECT_THAT(warnings, Contains(HasSubstr("rounds: run again with a larger --seconds")));
   EXPECT_THAT(warnings, Not(Contains(HasSubstr("--size 8GiB"))));
+}
+
+TEST(Warnings, OfTuneAreSilentOnWhatItIsFor) {
+  Circumstances circumstances = quiet();
+  circumstances.is_near_meant = true;
+  circumstances.has_size_list = false;
+  const auto near = cell(MemoryState::kRecycled, kMiB, {sample(kMiB, 1e5)});
+  const std::vector<std::string> warnings = found({near}, circumstances);
+  EXPECT_THAT(warnings, Not(Contains(HasSubstr("show caches"))));
+  EXPECT_THAT(warnings, Contains(HasSubstr("rounds: run again with a larger --seconds")));
+}
+
+TEST(Warnings, AreKeptAsOneText) {
+  EXPECT_EQ(joined_warnings({}), "");
+  EXPECT_EQ(joined_warnings({"one: do", "two: do"}), "one: do; two: do");
 }
 
 TEST(Warnings, SubtractionThatIsLarge) {
