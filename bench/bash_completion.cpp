@@ -16,7 +16,7 @@ std::string completes(const ValueWords &value) {
     case ValueWords::Source::kNothing:
       return ":";
     case ValueWords::Source::kFiles:
-      return "files=yes";
+      return "files=yes" + list;
     case ValueWords::Source::kWords:
       return "words=\"" + joined(value.words, " ") + "\"" + list;
     case ValueWords::Source::kAsked:

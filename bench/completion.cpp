@@ -65,7 +65,8 @@ std::optional<ValueWords> value_words(std::string_view placeholder, const Experi
     return ValueWords{};
   }
   if (placeholder == "FILE" || placeholder.ends_with(".json") || placeholder.ends_with(".html")) {
-    return ValueWords{Source::kFiles, false, {}};
+    // Several runs may be one side of a comparison.
+    return ValueWords{Source::kFiles, experiment.name == kCompare.name, {}};
   }
   if (placeholder == "KINDS") return ValueWords{Source::kWords, true, page_words()};
   if (placeholder == "STATES") return ValueWords{Source::kWords, true, state_words()};

@@ -23,7 +23,7 @@ std::string completes(const ValueWords &value) {
     case ValueWords::Source::kNothing:
       return "";
     case ValueWords::Source::kFiles:
-      return " -F";
+      return value.is_list ? " -F -a '(__hpzero_bench_more_files)'" : " -F";
     case ValueWords::Source::kWords:
       if (!value.is_list) return " -a " + quoted(joined(value.words, " "));
       return " -a \"(__fish_append , " + joined(value.words, " ") + ")\"";
@@ -81,6 +81,13 @@ std::string fish_completion() {
 function __hpzero_bench_ids -d 'Ids of what this CPU can run'
     set -l words (commandline -opc)
     command $words[1] ids $argv 2>/dev/null
+end
+
+function __hpzero_bench_more_files -d 'Files behind the last comma'
+    set -l word (commandline -ct)
+    string match -q -- '*,*' $word || return
+    set -l before (string replace -r '[^,]*$' '' -- $word)
+    string join \n -- $before(__fish_complete_path (string replace -r '.*,' '' -- $word))
 end
 
 # As 'test' compares: how many operands stand behind the command, options and their values apart.

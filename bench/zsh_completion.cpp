@@ -33,7 +33,7 @@ std::string action(std::string_view placeholder, const Experiment &experiment) {
     case ValueWords::Source::kNothing:
       return ":" + name + ": ";
     case ValueWords::Source::kFiles:
-      return ":" + name + ":_files";
+      return ":" + name + (value->is_list ? ":_hpzero_bench_files" : ":_files");
     case ValueWords::Source::kWords:
       return ":" + name + ":" + list + "value " + joined(value->words, " ");
     case ValueWords::Source::kAsked:
@@ -90,6 +90,12 @@ _hpzero_bench_commands() {
 _hpzero_bench_ids() {
   local -a ids=(${(f)"$(_call_program ids ${(q)words[1]} ids $1 2>/dev/null)"})
   (( $#ids )) && _values "${@:2}" id $ids
+}
+
+# Behind the last comma.
+_hpzero_bench_files() {
+  compset -P '*,'
+  _files
 }
 
 _hpzero-bench() {

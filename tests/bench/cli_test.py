@@ -18,6 +18,7 @@ import unittest
 
 import huge_pools
 import json_keys
+import memory
 import one_test
 
 BENCH = ""
@@ -209,9 +210,7 @@ class Refusals(Folder):
             self.skipTest("needs root to become nobody")
         if huge_pools.pages().get("hugepages-1048576kB", 0) != 0:
             self.skipTest("this machine has 1 GiB pages")
-        with open("/proc/meminfo", encoding="ascii") as file:
-            available = int(re.search(r"MemAvailable: +(\d+)", file.read())[1])
-        if available < 3 << 20:
+        if memory.available_bytes() < 3 << 30:
             self.skipTest("less than 3 GiB of memory: refused for another reason")
         self.refused("--pages", "1g", "--size", "4KiB", says="hugepages-1048576kB",
                      preexec_fn=lambda: os.setuid(65534))
@@ -461,9 +460,7 @@ class Bystander(Folder):
                                              "nothing/4MiB/same_thread/4k"])
 
     def test_a_gibibyte_has_the_column(self):
-        with open("/proc/meminfo", encoding="ascii") as file:
-            available = int(re.search(r"MemAvailable: +(\d+)", file.read())[1])
-        if available < 3 << 20:
+        if memory.available_bytes() < 3 << 30:
             self.skipTest("less than 3 GiB of memory")
         self.done = bench("run", "--pages", "thp", "--size", "2MiB,1GiB", "--memory", "cold",
                           "--set", "1GiB", "--kernel", "memset", "--repetitions", "1", "--json",

@@ -228,7 +228,9 @@ class Shell(Words):
             self.assertLessEqual(has, offers, line)
             self.assertEqual(lacks & offers, set(), line)
         for line, offer in (("hpzero-bench run --pages thp,", "2m"),
-                            ("hpzero-bench run --kernel memset,w", "word64")):
+                            ("hpzero-bench run --kernel memset,w", "word64"),
+                            ("hpzero-bench compare here.json,he", "here.json"),
+                            ("hpzero-bench compare a.json here.json,he", "here.json")):
             # Some shells offer the last item, some the whole list.
             self.assertIn(offer, {one.rpartition(",")[2] for one in self.offers(line)}, line)
         every = set(self.options())
