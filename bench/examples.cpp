@@ -6,7 +6,8 @@ namespace {
 
 // One row per example. Kernels and pages are those that every machine has.
 constexpr Example kExamples[] = {
-    {"run", "hpzero-bench", "all kernels and policies, on what pages there are: 15 seconds", true},
+    {"run", "hpzero-bench",
+     "all kernels and policies, on what pages there are: 15 seconds beside warming memory", true},
     {"run", "hpzero-bench run --pages thp --memory cold --size 4KiB..16MiB",
      "one of its tables: ranges that are in no cache"},
     {"run", "hpzero-bench run --kernel hpz_zero_stream,memset --reference memset",

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "bench/clock.h"
 #include "bench/json_schema.h"
 #include "bench/limits.h"
 #include "bench/nodes.h"
@@ -50,6 +49,13 @@ std::string bytes_or_dash(const JobRowResult &row, uint64_t Sample::*bytes) {
 }
 
 }  // namespace
+
+std::string time_taken(double measured_seconds, uint64_t since_ns) {
+  const double all = static_cast<double>(now_ns() - since_ns) / 1e9;
+  return "measured for " + decimals(measured_seconds, 1) +
+         " s; reserving and warming memory took " +
+         decimals(std::max(0.0, all - measured_seconds), 1) + " s more";
+}
 
 std::string job_name(const JobRow &row, const JobCell &cell) {
   const std::string where = !cell.where.empty()
@@ -213,7 +219,7 @@ std::vector<std::string> JobBook::warnings() const {
 }
 
 void JobBook::finish(double measured_seconds) {
-  std::printf("measured for %.1f s, reserving and warming memory apart\n", measured_seconds);
+  std::printf("%s\n", time_taken(measured_seconds, begin_ns_).c_str());
   for (const std::string &line : notes_) std::printf("note: %s\n", line.c_str());
   const std::vector<std::string> all = warnings();
   for (const std::string &line : all) std::printf("warning: %s\n", line.c_str());

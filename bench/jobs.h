@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/atomic_file.h"
+#include "bench/clock.h"
 #include "bench/context.h"
 #include "bench/measure.h"
 #include "bench/options.h"
@@ -97,6 +98,9 @@ class JobTime {
 JobResult measure_cell(Rounds &rounds, JobTime &time, const JobCell &cell, double weight,
                        const std::vector<JobRow> &rows, int exact_rounds = 0);
 
+// The last line of what was measured, and how long all of it took since then.
+std::string time_taken(double measured_seconds, uint64_t since_ns);
+
 // What an experiment of jobs says around its cells: the machine, once and with the first table (a
 // refusal comes alone); notes and warnings at the end; the file.
 class JobBook {
@@ -127,13 +131,14 @@ class JobBook {
   void keep(JobResult result) { results_.push_back(std::move(result)); }
   bool is_empty() const { return results_.empty(); }
 
-  void finish(double measured_seconds);
+  void finish(double measured_seconds);  // of all since this book was begun
 
  private:
   static constexpr int kNotPinned = -1;
 
   std::vector<std::string> warnings() const;
 
+  const uint64_t begin_ns_ = now_ns();
   std::optional<AtomicFile> json_;
   std::string command_, json_path_;
   Rounds rounds_;

@@ -149,6 +149,7 @@ std::vector<CellResult> measure_cells(Meter &meter, const Arena &arena,
 }
 
 int run(const Options &options) {
+  const uint64_t begin_ns = now_ns();
   std::optional<AtomicFile> json;
   if (options.json) json.emplace(*options.json, "--json");
   hpz_init(nullptr);
@@ -240,7 +241,7 @@ int run(const Options &options) {
     throw Refusal(got.empty() ? "nothing to measure: use other options" : got.back());
 
   circumstances.stolen_part = stolen_part_since(stolen_before);
-  std::printf("measured for %.1f s, reserving and warming memory apart\n", time.used());
+  std::printf("%s\n", time_taken(time.used(), begin_ns).c_str());
   got.insert(got.end(), peers.notes.begin(), peers.notes.end());
   for (const auto &row : rows) {
     if (!row->trouble().empty()) got.push_back("not measured: " + row->trouble());

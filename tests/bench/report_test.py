@@ -640,7 +640,13 @@ class Fresh(Folder):
         self.assertEqual(self.files(), ["out.html"])
         with open(self.path("out.html"), encoding="utf-8") as file:
             page = file.read()
-        self.has("Rate by size", page)
+        parts = {"run": "Rate by size", "parallel": "Scaling with threads",
+                 "overhead": "Short calls"}
+        for command, title in parts.items():
+            # A busy machine may be late with one.
+            if f"{command} was not measured: it took too long: run " not in page:
+                self.has(title, page)
+        self.assertTrue([title for title in parts.values() if title in page])
         self.has("Measured by &#39;hpzero-bench report&#39;, for this page.", page)
         deadline = time.monotonic() + 60
         while huge_pools.more_than(pools) and time.monotonic() < deadline:
