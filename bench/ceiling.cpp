@@ -40,10 +40,9 @@ void write_slice(const Writer &writer, char *base, const Slice &slice) {
 }
 
 Sample take(const Writer &writer, const CeilingPlace &place, uint64_t bytes) {
-  return time_on_threads(writer.threads, bytes, kSliceGrain, [&](const Slice &slice) {
-    if (!place.cpus.empty()) run_on_any(place.cpus);
-    write_slice(writer, place.base, slice);
-  });
+  char *const base = place.windows.next(bytes);
+  return time_on_threads(writer.threads, bytes, kSliceGrain,
+                         [&](const Slice &slice) { write_slice(writer, base, slice); });
 }
 
 double try_out(const Writer &writer, const CeilingPlace &place) {
@@ -93,6 +92,13 @@ std::vector<uint64_t> thread_limits(const JobResult &result) {
 }
 
 }  // namespace
+
+char *Windows::next(uint64_t bytes) const {
+  if (*next_ + bytes > bytes_) *next_ = 0;
+  char *const window = base_ + *next_;
+  *next_ += bytes;
+  return window;
+}
 
 bool passes_caches(const hpz_kernel_info &kernel) {
   return (kernel.roles & (HPZ_ROLE_STREAM | HPZ_ROLE_BULK)) == HPZ_ROLE_STREAM;

@@ -8,6 +8,7 @@
 #include <hpzero/hpzero.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,25 @@ std::vector<Writer> mixes_of(const std::vector<WriterRate> &singles);
 // The fastest few of both sorts: what is measured beside all other rows. Pure.
 std::vector<Writer> contenders(std::vector<WriterRate> singles, std::vector<WriterRate> mixes);
 
+// Memory in which every job gets the part behind that of the job before, from the beginning again
+// at the end: where all of it is larger than the caches, nobody finds there what another has just
+// written. Copies go on together.
+class Windows {
+ public:
+  Windows(char *base, uint64_t bytes)
+      : base_(base), bytes_(bytes), next_(std::make_shared<uint64_t>(0)) {}
+  char *next(uint64_t bytes) const;  // so many, at most all
+
+ private:
+  char *base_;
+  uint64_t bytes_;
+  std::shared_ptr<uint64_t> next_;
+};
+
 struct CeilingPlace {
-  char *base = nullptr;
-  uint64_t bytes = 0;
+  Windows windows;
+  uint64_t bytes = 0;            // of a row
   std::vector<uint32_t> counts;  // of threads
-  std::vector<int> cpus;         // that threads may run on; empty: those of the calling thread
 };
 
 // Tries every kernel with every number of threads, shortly; the rows of those that might be the

@@ -189,7 +189,7 @@ class Parallel : public JobTour {
     };
     std::vector<JobRow> rows = touched_rows(arena, size, setting_, space);
     if (options().kernels.empty()) {
-      add_ceiling_rows(rows, {arena.base(), size, setting_.counts, {}});
+      add_ceiling_rows(rows, {Windows(arena.base(), size), size, setting_.counts});
     }
     JobResult touched = measure(cell("touched"), touched_weight(size), rows);
     const Scattered scattered(arena.base(), size);

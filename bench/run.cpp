@@ -80,21 +80,23 @@ constexpr uint64_t kCeilingBytes = 256 * kMiB;
 // What hpz_zero reaches of the limit, in rounds of their own: the table is of one thread.
 const std::vector<std::string> kJudged = {"hpz_zero", "hpz_zero_stream"};
 
-JobResult measure_ceiling(Rounds &rounds, JobTime &time, const Arena &arena,
-                          const std::vector<int> &cpus) {
+JobResult measure_ceiling(Rounds &rounds, JobTime &time, const Arena &arena, size_t cpus) {
   const uint64_t begin = now_ns();
   Patience patience = time.next(kCeilingWeight);
   // Whatever the search has left: it is in vain without.
   patience.least_rounds = 1;
-  char *const base = arena.base();
+  const Windows windows(arena.base(), arena.bytes());
   const uint64_t size = std::min(kCeilingBytes, arena.bytes());
-  std::vector<JobRow> rows = {
-      {kJudged[0], kJudged[0], [=] { return time_alone(size, [=] { hpz_zero(base, size); }); }},
-      {kJudged[1], kJudged[1],
-       [=] { return time_alone(size, [=] { hpz_zero_stream(base, size); }); }},
+  const auto alone = [=](void (*zero)(void *, size_t)) {
+    return [=] {
+      char *const base = windows.next(size);
+      return time_alone(size, [=] { zero(base, size); });
+    };
   };
-  const auto most = static_cast<uint32_t>(std::max<size_t>(cpus.size(), 1));
-  add_ceiling_rows(rows, {base, size, doubling_counts(most), cpus});
+  std::vector<JobRow> rows = {{kJudged[0], kJudged[0], alone(hpz_zero)},
+                              {kJudged[1], kJudged[1], alone(hpz_zero_stream)}};
+  const auto most = static_cast<uint32_t>(std::max<size_t>(cpus, 1));
+  add_ceiling_rows(rows, {windows, size, doubling_counts(most)});
   JobResult result =
       measure_jobs(rounds, {arena.kind(), kAnyNode, size, "limit", ""}, rows, patience);
   time.spent(kCeilingWeight, static_cast<double>(now_ns() - begin) / 1e9);
@@ -220,7 +222,8 @@ int run(const Options &options) {
       std::optional<JobResult> ceiling;
       if (!has_ceiling && has_cold(results)) {
         progress.show("looking for the limit on " + title);
-        ceiling = measure_ceiling(rounds, time, *arena, cpus);
+        const Unpinned unpinned(cpus, cpu);
+        ceiling = measure_ceiling(rounds, time, *arena, cpus.size());
         has_ceiling = true;
       }
       progress.show("");

@@ -51,6 +51,22 @@ class CpuPair {
 void run_on(int cpu);
 void run_on_any(const std::vector<int> &cpus);
 
+// Threads of one that is pinned begin on its CPU, and the kernel takes longer to part them than
+// they have work: while this lives, the calling thread may run on all of them.
+class Unpinned {
+ public:
+  // pinned_to: where it stays afterwards; -1: as now.
+  Unpinned(const std::vector<int> &cpus, int pinned_to) : pinned_to_(pinned_to) {
+    run_on_any(cpus);
+  }
+  ~Unpinned() { run_on(pinned_to_); }
+  Unpinned(const Unpinned &) = delete;
+  Unpinned &operator=(const Unpinned &) = delete;
+
+ private:
+  int pinned_to_;
+};
+
 // Throws Refusal for more than there are usable CPUs.
 void refuse_more_than_cpus(const std::vector<uint32_t> &threads);
 

@@ -118,10 +118,47 @@ TEST(Ceiling, IsInTheContextOfJson) {
                           Pair("limit_2m_reached_by_team_t2", "0.8333")));
 }
 
+TEST(Ceiling, WindowsFollowEachOtherAndNeverEndOutside) {
+  std::vector<char> memory(100);
+  const Windows windows(memory.data(), memory.size());
+  const Windows copy = windows;
+  EXPECT_EQ(windows.next(30), memory.data());
+  EXPECT_EQ(copy.next(40), memory.data() + 30);
+  EXPECT_EQ(windows.next(30), memory.data() + 70);
+  EXPECT_EQ(windows.next(10), memory.data());
+  // What is left at the end is too little.
+  EXPECT_EQ(windows.next(91), memory.data());
+  EXPECT_EQ(copy.next(100), memory.data());
+}
+
+// In memory that was just written a kernel that stores into caches seems to be the fastest.
+TEST(Ceiling, RowsTakeMemoryInTurn) {
+  constexpr uint64_t kBytes = 4 * kMiB;
+  std::vector<char> memory(3 * kBytes);
+  const CeilingPlace place = {Windows(memory.data(), memory.size()), kBytes, {1}};
+  std::vector<JobRow> rows;
+  add_ceiling_rows(rows, place);
+  ASSERT_GT(rows.size(), 0u);
+  const auto cleared = [&] {
+    std::vector<bool> third;
+    for (size_t i = 0; i < 3; ++i) {
+      const auto begin = memory.begin() + static_cast<ptrdiff_t>(i * kBytes);
+      third.push_back(std::all_of(begin, begin + kBytes, [](char c) { return c == 0; }));
+    }
+    return third;
+  };
+  std::memset(memory.data(), 0xA5, memory.size());
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(std::ranges::count(cleared(), true), static_cast<ptrdiff_t>(i));
+    rows[i % rows.size()].take();
+  }
+  EXPECT_THAT(cleared(), testing::Each(true));
+}
+
 TEST(Ceiling, RowsClearAllOfTheirMemory) {
   constexpr uint64_t kBytes = 5 * kMiB + 4096;
   std::vector<char> memory(kBytes);
-  const CeilingPlace place = {memory.data(), kBytes, {1, 2}, {}};
+  const CeilingPlace place = {Windows(memory.data(), kBytes), kBytes, {1, 2}};
   std::vector<JobRow> rows = {{"memset_t1", "memset, 1 plain", nullptr}};
   add_ceiling_rows(rows, place);
   ASSERT_GT(rows.size(), 1u);

@@ -18,6 +18,8 @@ namespace hpz::bench {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(Slices, CoverAllOnceAndMeetAtGrains) {
   struct Case {
@@ -77,6 +79,19 @@ TEST(CpuPair, IsUndoneAndHasTwoCpusWhereThereAreTwo) {
     EXPECT_EQ(usable_cpus(), 1u);
   }
   EXPECT_EQ(usable_cpus(), before);
+}
+
+TEST(Unpinned, ThreadsMayRunOnAllCpusAndTheCallerIsBackAfterwards) {
+  const CpuPair undo;
+  const std::vector<int> cpus = usable_cpu_numbers();
+  ASSERT_THAT(cpus, Not(IsEmpty())) << "nobody tells the CPUs";
+  run_on(cpus.back());
+  ASSERT_THAT(usable_cpu_numbers(), ElementsAre(cpus.back()));
+  {
+    const Unpinned unpinned(cpus, cpus.back());
+    time_on_threads(1, 1, 1, [&](const Slice &) { EXPECT_EQ(usable_cpu_numbers(), cpus); });
+  }
+  EXPECT_THAT(usable_cpu_numbers(), ElementsAre(cpus.back()));
 }
 
 TEST(PlainThreads, EachHasItsSliceAndItsCpuTimeCounts) {
