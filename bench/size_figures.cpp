@@ -9,6 +9,7 @@
 
 #include "bench/figure_words.h"
 #include "bench/pages.h"
+#include "bench/recorded_limit.h"
 #include "bench/report_figures.h"
 #include "bench/row_titles.h"
 #include "bench/states.h"
@@ -227,18 +228,6 @@ std::string sentence_of(const Group &group, const std::set<std::string> &kernels
   return text;
 }
 
-// The most that one thread writes to memory of these pages, if that was looked for.
-void add_limit(Chart &chart, const std::string &pages, const std::vector<RecordedCell> &cells) {
-  double most = 0;
-  for (const RecordedCell &cell : cells) {
-    if (cell.state != "limit" || cell.pages != pages) continue;
-    for (const RecordedTask *const task : cell.rows) {
-      if (family_of(task->row).threads <= 1) most = std::max(most, rate_of(*task).median);
-    }
-  }
-  if (most > 0) chart.levels.push_back({"the limit of memory, one thread", most});
-}
-
 Chart chart_of(const Group &group, const std::vector<std::string> &rows, const RecordedPlan &plan,
                const std::set<std::string> &highlights, RowStyles &styles) {
   Chart chart;
@@ -314,7 +303,9 @@ std::vector<Figure> size_figures(const ResultsFile &file, RowStyles &styles) {
       turn_into_bars(figure.chart, *group.cells.front());
       figure.title += ", " + spaced_size(group.cells.front()->size);
     } else {
-      add_limit(figure.chart, group.pages, all);
+      if (const auto limit = limit_line(all, group.pages, LimitOf::kOneThread)) {
+        figure.chart.levels.push_back(*limit);
+      }
     }
     figure.chart.title = figure.title + ", on " + pages_title(group.pages);
     figure.table = table_of(group, rows, plan, kernels);

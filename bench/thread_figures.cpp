@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bench/figure_words.h"
+#include "bench/recorded_limit.h"
 #include "bench/report_figures.h"
 #include "bench/row_titles.h"
 #include "bench/table.h"
@@ -14,12 +15,13 @@ namespace {
 
 struct ThreadWords {
   const char *state, *title, *sentence, *reference;
+  bool writes_all = false;  // its rates are of memory written, so that the limit is theirs
 };
 constexpr ThreadWords kWords[] = {
     {"touched", "Memory touched before is cleared by several threads",
-     "Teams of the library against plain threads with a slice each.", "hpz_zero_stream"},
+     "Teams of the library against plain threads with a slice each.", "hpz_zero_stream", true},
     {"scattered", "Every second 4 KiB is cleared by several threads",
-     "All of them in one job of a team.", "hpz_zero_pages"},
+     "All of them in one job of a team.", "hpz_zero_pages", true},
     {"fresh", "Fresh mappings are made resident: the kernel clears",
      "Teams against the calls that programs make without one; every sample has a new mapping.",
      "madv_populate"},
@@ -29,8 +31,7 @@ constexpr ThreadWords kWords[] = {
      "One page in a hundred was touched: reset clears these, zero would clear all.",
      "zero_whole_t1"},
     {"limit", "The limit: how fast memory can be written here",
-     "The most that any kernel, or two of them mixed, reaches, and what hpz_zero reaches of it.",
-     ""},
+     "The most that any kernel, or two of them mixed, reaches.", "", true},
     {"pairs", "Clean pages of a pool taken and given back",
      "How taking scales with those who take.", ""},
 };
@@ -154,14 +155,17 @@ std::string sentence_of(const RecordedCell &cell, const RecordedTask *reference)
 
 std::vector<Figure> thread_figures(const ResultsFile &file, RowStyles &styles) {
   std::vector<Figure> figures;
+  const std::vector<RecordedCell> all = cells_of(file);
   for (const RecordedCell &cell : cells_about(file, CellSubject::kThreads)) {
     const ThreadWords words = words_of(cell);
     const RecordedTask *const reference = cell.find(words.reference);
     Figure figure;
     figure.group = place_words(cell.pages);
     figure.title = std::string(words.title) + ", " + spaced_size(cell.size);
-    figure.sentence = sentence_of(cell, reference);
+    figure.sentence = sentence_of(cell, reference) + limit_sentence(cell);
     figure.chart = chart_of(cell, styles);
+    const auto limit = limit_line(all, cell.pages, LimitOf::kAnyThreads);
+    if (words.writes_all && limit) figure.chart.levels.push_back(*limit);
     figure.chart.title = figure.title + ", on " + pages_title(cell.pages);
     figure.table = table_of(cell, reference);
     figures.push_back(std::move(figure));
