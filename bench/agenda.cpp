@@ -11,8 +11,6 @@
 namespace hpz::bench {
 namespace {
 
-constexpr uint64_t kDefaultSetBytes = 4 * kGiB;
-
 // The promise is less than 15 seconds, and a round that was begun is finished.
 constexpr double kDefaultSeconds = 13.5;
 // For a list of sizes and states that somebody wrote out: this much for each.
@@ -40,10 +38,6 @@ uint64_t fresh_bytes_of(const Cell &cell, const Caches &caches) {
   if (cell.state != MemoryState::kFresh) return 0;
   const SampleShape shape = shape_sample(cell.state, cell.size, 0, caches);
   return shape.ranges * range_stride(cell.state, cell.size);
-}
-
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
 }
 
 // Adds the cells of one kind that fit, or refuses.
@@ -93,7 +87,7 @@ PageAgenda plan_kind(PageKind kind, const Options &options, const Caches &caches
     const uint64_t room = capacity.bytes - std::min(capacity.bytes, agenda.memory.fresh_bytes);
     // Whole mebibytes, to be read by people.
     const uint64_t unit = std::max(page, kMiB);
-    const uint64_t set = options.set_bytes.value_or(std::min(kDefaultSetBytes, room / unit * unit));
+    const uint64_t set = options.set_bytes.value_or(std::min(kUsualSetBytes, room / unit * unit));
     agenda.memory.set_bytes = std::max(set, agenda.memory.least_bytes);
     if (options.set_bytes) {
       agenda.memory.least_bytes = std::max(agenda.memory.least_bytes, round_up(set, page));

@@ -26,9 +26,6 @@ struct SizeRates {
   KernelRates least_share = {};
 };
 
-// Medians of fewer rounds decide nothing.
-inline constexpr size_t kRoundsToTrust = 3;
-
 // What a kernel costs by-standers, 1 being nothing: by kernel. Empty: not measured.
 using KernelCosts = std::map<std::string, double>;
 

@@ -112,7 +112,8 @@ int run(const Options &options) {
                      "); other thread: " + (neighbour.cpu < 0 ? "none" : neighbour.title) + "\n\n" +
                      render_bystanders(results.rows) + kPublished;
   book.print(text, kLegend);
-  for (const std::string &line : bystander_warnings(results.rows, kBystanderControl, sizes)) {
+  for (const std::string &line :
+       bystander_warnings(results.rows, kBystanderControl, sizes, "use a smaller --set")) {
     book.warn(line);
   }
   book.finish(time.used());

@@ -193,8 +193,8 @@ std::string render_bystanders(const std::vector<BystanderRow> &rows) {
 }
 
 std::vector<std::string> bystander_warnings(const std::vector<BystanderRow> &rows,
-                                            const std::string &control,
-                                            const BystanderSizes &sizes) {
+                                            const std::string &control, const BystanderSizes &sizes,
+                                            const std::string &smaller_set) {
   // A set that somebody swept takes longer than this; one that nobody touched less.
   constexpr double kSwept = 1.2;
   std::vector<std::string> warnings;
@@ -213,7 +213,8 @@ std::vector<std::string> bystander_warnings(const std::vector<BystanderRow> &row
     warnings.push_back("no row made the last-level working set of " +
                        format_size_rounded(sizes.llc_bytes) +
                        " slower, so it was hardly ever in that cache (a virtual machine reports "
-                       "its host's, which others share): use a smaller --set");
+                       "its host's, which others share): " +
+                       smaller_set);
   }
   return warnings;
 }

@@ -77,10 +77,10 @@ struct BystanderRow {
 std::string render_bystanders(const std::vector<BystanderRow> &rows);
 
 // What makes the table say less than it seems to, each with what to do. control: the row during
-// which nothing was cleared, if there was one.
+// which nothing was cleared, if there was one. smaller_set: how to have one, an imperative.
 std::vector<std::string> bystander_warnings(const std::vector<BystanderRow> &rows,
-                                            const std::string &control,
-                                            const BystanderSizes &sizes);
+                                            const std::string &control, const BystanderSizes &sizes,
+                                            const std::string &smaller_set);
 
 }  // namespace hpz::bench
 

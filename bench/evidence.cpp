@@ -150,17 +150,20 @@ bool is_loud(const std::vector<BystanderRow> &rows) {
   });
 }
 
-// One figure a sample, as BystanderCost::together has one of all.
+// One figure a sample, as BystanderCost::together has one of all: of those during which nobody else
+// had the CPU, if there are any.
 std::vector<double> slow_downs(const std::vector<Sample> &samples) {
-  std::vector<double> figures;
+  std::vector<double> undisturbed, all;
   for (const Sample &sample : samples) {
     std::vector<double> times;
     for (const Reread &read : {sample.l2, sample.llc}) {
       if (read.warm_ns > 0 && read.ns > 0) times.push_back(std::max(read.ns / read.warm_ns, 1.0));
     }
-    if (!times.empty()) figures.push_back(geometric_mean(times));
+    if (times.empty()) continue;
+    all.push_back(geometric_mean(times));
+    if (sample.preempted == 0) undisturbed.push_back(all.back());
   }
-  return figures;
+  return undisturbed.empty() ? all : undisturbed;
 }
 
 struct Costs {
@@ -259,8 +262,8 @@ void judge(std::vector<State *> states) {
 }
 
 // Of the rates those of the usual kernel and of whoever is certainly faster; and of whoever is so
-// at a smaller and at a larger size, with nothing said against it between: an open answer must not
-// cut a band in two.
+// at a smaller and at a larger size, with nothing said against it between and no place losing
+// notably: an open answer must not cut a band in two.
 std::vector<SizeRates> certain_rates(const State &state) {
   std::vector<SizeRates> certain = state.rates;
   for (SizeRates &at : certain) {
@@ -278,7 +281,9 @@ std::vector<SizeRates> certain_rates(const State &state) {
       const auto before = last_faster.find(kernel);
       for (size_t at = before == last_faster.end() ? i : before->second + 1; at <= i; ++at) {
         const auto here = state.rates[at].rates.find(kernel);
-        if (here != state.rates[at].rates.end()) certain[at].rates.insert(*here);
+        if (here == state.rates[at].rates.end()) continue;
+        const double least = least_ratio(state.samples[at], kernel, state.rates[at].usual);
+        if (least >= 1 / kTakeOver) certain[at].rates.insert(*here);
       }
       last_faster[kernel] = i;
     }
@@ -286,13 +291,14 @@ std::vector<SizeRates> certain_rates(const State &state) {
   return certain;
 }
 
-// "64KiB, 128KiB": sizes at which somebody seemed faster and is not certainly so.
-std::string doubtful_sizes(const State &state) {
+// "64KiB, 128KiB": sizes that the usual kernel keeps, at which somebody seemed faster and is not
+// certainly so.
+std::string doubtful_sizes(const State &state, const std::vector<Band> &bands) {
   std::string sizes;
   for (size_t i = 0; i < state.rates.size(); ++i) {
     const SizeRates &at = state.rates[i];
     const auto usual = at.rates.find(at.usual);
-    if (usual == at.rates.end()) continue;
+    if (usual == at.rates.end() || band_kernel(bands, at.size) != at.usual) continue;
     bool is_one_faster = false, is_one_certain = false;
     for (const auto &[kernel, rate] : at.rates) {
       const auto verdict = state.verdicts[i].find(kernel);
@@ -392,13 +398,15 @@ Choice choose(const TuneSamples &samples) {
   choice.probe = build_probe_range(choice.recycled, choice.cold, choice.cached, choice.stream,
                                    probe_doubt(samples, choice));
 
-  for (const auto &[what, state] : {std::pair{"cached", &recycled}, {"stream", &cold}}) {
-    const std::string sizes = doubtful_sizes(*state);
-    if (sizes.empty()) continue;
+  const auto doubt = [&](const char *what, const State &state, const std::vector<Band> &chosen) {
+    const std::string sizes = doubtful_sizes(state, chosen);
+    if (sizes.empty()) return;
     choice.doubts.push_back(std::string(what) + ": at " + sizes +
                             " another kernel seemed faster, which is not certain at all places: "
                             "it is not chosen");
-  }
+  };
+  doubt("cached", recycled, choice.cached);
+  doubt("stream", cold, choice.stream);
   return choice;
 }
 

@@ -18,8 +18,7 @@
 namespace hpz::bench {
 namespace {
 
-// Medians of fewer rounds are no medians; more than this only when somebody asks.
-constexpr int kFewRounds = 3;
+// More only when somebody asks.
 constexpr int kManyRounds = 51;
 
 // Less is done by the calling thread, whatever team there is.
@@ -132,15 +131,13 @@ JobTime::JobTime(const Options &options, double usual_seconds)
 Patience JobTime::next(double weight) const {
   Patience patience;
   patience.least_rounds = least_rounds_;
-  patience.min_rounds = rounds_ > 0 ? rounds_ : kFewRounds;
+  patience.min_rounds = rounds_ > 0 ? rounds_ : static_cast<int>(kRoundsToTrust);
   patience.max_rounds = rounds_ > 0 ? rounds_ : kManyRounds;
   if (seconds_ > 0) {
     const uint64_t now = now_ns();
     const double left = std::max(0.0, seconds_ - used_);
     const double share = left * weight / std::max(weights_, weight);
     patience.deadline_ns = now + static_cast<uint64_t>(share * 1e9);
-    // A cell that is slower than thought takes from the others, but not all that they have.
-    constexpr double kMostOverdraft = 2;
     patience.last_ns = now + static_cast<uint64_t>(std::min(left, kMostOverdraft * share) * 1e9);
   }
   return patience;

@@ -75,6 +75,10 @@ std::string jobs_legend(const char *more);
 std::string render_jobs(const JobResult &result, const std::string &reference);
 
 // Time shared out among cells by weight: those to come are all known when it begins.
+// A cell that is slower than thought takes from the others, but not all that they have: so many
+// times its share.
+inline constexpr double kMostOverdraft = 2;
+
 class JobTime {
  public:
   // seconds 0: rounds decide; rounds 0: time does. least_rounds: of each cell, whatever is left.

@@ -23,6 +23,7 @@
 #include "bench/published.h"
 #include "bench/refusal.h"
 #include "bench/sizes.h"
+#include "bench/table.h"
 #include "bench/text_file.h"
 #include "bench/threads.h"
 #include "bench/times.h"
@@ -53,14 +54,6 @@ constexpr uint64_t kUsualSpareBytes = kGiB;
 // 100 MB, as the published test has it, in whole huge pages.
 constexpr uint64_t kAllocatedBytes = 96 * kMiB;
 constexpr double kAllocateWeight = 5;
-
-uint64_t round_down(uint64_t value, uint64_t unit) {
-  return value / unit * unit;
-}
-
-std::string count_of(uint64_t count, const char *what) {
-  return std::to_string(count) + what + (count == 1 ? "" : "s");
-}
 
 // Bytes of a sample.
 uint64_t sample_bytes(uint64_t size) {
@@ -198,8 +191,8 @@ class MappingCosts : public JobTour {
         }
         text += "\n";
       }
-      text += format_size(size) + " cleared, " + count_of(result.rounds(), " iteration") + " of " +
-              count_of(shape.ranges, " piece") + "\n" + render_ways(result, kernel_) +
+      text += format_size(size) + " cleared, " + count_of(result.rounds(), "iteration") + " of " +
+              count_of(shape.ranges, "piece") + "\n" + render_ways(result, kernel_) +
               conclude_ways(result);
       if (size == 2 * kMiB && can_map_pieces(place.kind)) {
         text += std::string("published, arm64 kernel: ") + kPublishedClear.words + "\n";
@@ -282,7 +275,7 @@ class MappingCosts : public JobTour {
     const std::string text =
         "== " + format_size(kAllocatedBytes) +
         " (100 MB) allocated and touched once per 4 KiB: " + "THE KERNEL CLEARS; " +
-        count_of(result.rounds(), " iteration") + "\n\n" +
+        count_of(result.rounds(), "iteration") + "\n\n" +
         render_times(result,
                      {reference, "touched, " + std::string(page_kind_title(first)), "", {}}) +
         conclude_allocation(result) + "published, arm64 kernel: " + kPublishedAllocate.words + "\n";

@@ -39,13 +39,6 @@ int hugetlb_flags(PageKind kind) {
   return 0;
 }
 
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-uint64_t round_down(uint64_t value, uint64_t unit) {
-  return value / unit * unit;
-}
-
 std::string how_to_reserve(PageKind kind, uint64_t pages) {
   return "echo " + std::to_string(pages) + " > /sys/kernel/mm/hugepages/hugepages-" +
          std::to_string(page_bytes(kind) / kKiB) + "kB/nr_hugepages";

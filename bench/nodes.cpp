@@ -16,7 +16,10 @@ namespace hpz::bench {
 namespace {
 
 // linux/mempolicy.h; the C library has neither the calls nor the numbers.
-constexpr int kPolicyDefault = 0, kPolicyBind = 2;
+constexpr int kPolicyBind = 2;
+// More than any kernel has nodes.
+constexpr size_t kMostNodes = 1024;
+constexpr size_t kBits = sizeof(unsigned long) * CHAR_BIT;
 
 bool parse_number(std::string_view &text, int &value) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -62,14 +65,16 @@ std::string node_suffix(int node) {
   return node == kAnyNode ? "" : ".node" + std::to_string(node);
 }
 
+// Masks end with a bit that the kernel does not take.
 NodeBinding::NodeBinding(int node) {
   if (node == kAnyNode) return;
-  constexpr size_t kBits = sizeof(unsigned long) * CHAR_BIT;
+  nodes_before_.resize(kMostNodes / kBits);
   const auto bit = static_cast<size_t>(node);
-  std::vector<unsigned long> mask(bit / kBits + 1);
-  mask[bit / kBits] = 1UL << (bit % kBits);
-  // The kernel takes one bit less than it is told.
-  if (syscall(SYS_set_mempolicy, kPolicyBind, mask.data(), mask.size() * kBits + 1) != 0) {
+  std::vector<unsigned long> mask(kMostNodes / kBits);
+  if (bit < kMostNodes) mask[bit / kBits] = 1UL << (bit % kBits);
+  if (syscall(SYS_get_mempolicy, &policy_before_, nodes_before_.data(), kMostNodes + 1, nullptr,
+              0) != 0 ||
+      syscall(SYS_set_mempolicy, kPolicyBind, mask.data(), kMostNodes + 1) != 0) {
     throw Refusal("memory of node " + std::to_string(node) + " may not be used (" +
                   std::strerror(errno) + "): allow it by cpuset.mems");
   }
@@ -77,7 +82,9 @@ NodeBinding::NodeBinding(int node) {
 }
 
 NodeBinding::~NodeBinding() {
-  if (is_bound_) syscall(SYS_set_mempolicy, kPolicyDefault, nullptr, 0);
+  if (is_bound_) {
+    syscall(SYS_set_mempolicy, policy_before_, nodes_before_.data(), kMostNodes + 1);
+  }
 }
 
 }  // namespace hpz::bench

@@ -34,6 +34,9 @@ class NodeBinding {
 
  private:
   bool is_bound_ = false;
+  // What numactl may have said, which is back afterwards.
+  int policy_before_ = 0;
+  std::vector<unsigned long> nodes_before_;
 };
 
 }  // namespace hpz::bench

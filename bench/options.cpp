@@ -80,7 +80,9 @@ constexpr OptionRow kOptions[] = {
      [](Options &o, std::string_view value) {
        o.repetitions = parse_number<int>(value, 1, 100'000, "--repetitions");
      }},
-    {"--seconds", "N", "time for all measuring, reserving and warming memory apart",
+    {"--seconds", "N",
+     "time for all measuring, reserving and warming memory apart;\n"
+     "report: for all of it (default 105)",
      [](Options &o, std::string_view value) {
        o.seconds = parse_number<double>(value, 1, 86'400, "--seconds");
      }},

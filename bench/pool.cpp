@@ -59,10 +59,6 @@ double gib(uint64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(kGiB);
 }
 
-std::string count_of(uint64_t count, const char *what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string ratio_text(double ratio) {
   return ratio > 0 ? format_part(ratio) : std::string("-");
 }

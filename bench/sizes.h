@@ -16,6 +16,16 @@ inline constexpr uint64_t kKiB = 1024;
 inline constexpr uint64_t kMiB = 1024 * kKiB;
 inline constexpr uint64_t kGiB = 1024 * kMiB;
 
+// Memory that cold ranges are walked through where nobody says how much: several times the caches.
+inline constexpr uint64_t kUsualSetBytes = 4 * kGiB;
+
+constexpr uint64_t round_down(uint64_t value, uint64_t unit) {
+  return value / unit * unit;
+}
+constexpr uint64_t round_up(uint64_t value, uint64_t unit) {
+  return round_down(value + unit - 1, unit);
+}
+
 // "64B", "4KiB", "4kB". Throws Refusal.
 uint64_t parse_size(std::string_view text);
 

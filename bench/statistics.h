@@ -55,6 +55,8 @@ inline double cpu_seconds_per_gib(const Sample &sample) {
 }
 
 double median(std::vector<double> values);  // 0 if there are none
+// Medians of fewer rounds decide nothing, and are warned of.
+inline constexpr size_t kRoundsToTrust = 3;
 
 struct Summary {
   double median = 0;

@@ -157,6 +157,10 @@ std::string decimals(double value, int digits) {
   return text;
 }
 
+std::string count_of(uint64_t count, const char *what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string format_percent(double part, int digits) {
   std::string text = decimals(part * 100, digits);
   if (digits > 0) {

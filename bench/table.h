@@ -4,6 +4,7 @@
 #ifndef HPZERO_BENCH_TABLE_H
 #define HPZERO_BENCH_TABLE_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ class TextTable {
 std::string render_context(const ContextEntries &entries);
 
 std::string decimals(double value, int digits);
-std::string format_rate(double gb_per_s);  // three digits: "9.87", "24.5", "255"
-std::string format_ratio(double ratio);    // "1.95"
+std::string format_rate(double gb_per_s);                // three digits: "9.87", "24.5", "255"
+std::string format_ratio(double ratio);                  // "1.95"
+std::string count_of(uint64_t count, const char *what);  // "1 page", "2 pages"
 // "7 %"; of a digit behind the point only what is no zero.
 std::string format_percent(double part, int digits = 0);
 

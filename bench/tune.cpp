@@ -109,6 +109,7 @@ struct Measured {
   std::vector<JobPlace> places;  // that could be had
   std::vector<PlaceSamples> samples;
   std::vector<std::string> notes;
+  double stolen_part = 0;  // of the CPUs' time, by the hypervisor
 };
 
 Measured measure(const Options &options, Rounds &rounds, Meter &meter) {
@@ -117,6 +118,7 @@ Measured measure(const Options &options, Rounds &rounds, Meter &meter) {
   const auto count = static_cast<double>(places.size());
   double seconds = options.seconds.value_or(kSecondsPerPlace * count);
   Measured measured;
+  const StolenTime stolen_before = stolen_time();
   Progress progress;
   for (size_t i = 0; i < places.size(); ++i) {
     // Who cannot be had leaves its part of --seconds to the others.
@@ -135,6 +137,7 @@ Measured measure(const Options &options, Rounds &rounds, Meter &meter) {
     seconds = std::max(0.0, seconds - time.seconds);
   }
   if (measured.places.empty()) throw Refusal(measured.notes.back());
+  measured.stolen_part = stolen_part_since(stolen_before);
   return measured;
 }
 
@@ -157,9 +160,9 @@ std::string print_notes(std::FILE *out, const Measured &measured, const TuneSamp
   Circumstances circumstances;
   circumstances.caches = meter.caches();
   circumstances.cpus = online_cpus();
+  circumstances.stolen_part = measured.stolen_part;
   circumstances.is_pinned = true;
   circumstances.has_size_list = false;
-  circumstances.is_near_meant = true;
   std::vector<CellResult> results;
   for (const PlaceSamples &place : measured.samples) {
     if (!place.shortfall.empty()) notes.push_back(place.shortfall);
@@ -176,7 +179,9 @@ std::string print_notes(std::FILE *out, const Measured &measured, const TuneSamp
   }
   std::vector<std::string> warnings = find_warnings(results, circumstances);
   for (const PlaceSamples &place : measured.samples) {
-    for (std::string &line : bystander_warnings(place.bystanders, kBystanderControl, place.sets)) {
+    for (std::string &line : bystander_warnings(
+             place.bystanders, kBystanderControl, place.sets,
+             "see what a smaller one costs by 'hpzero-bench bystander --set SIZE'")) {
       if (std::find(warnings.begin(), warnings.end(), line) == warnings.end()) {
         warnings.push_back(std::move(line));
       }

@@ -18,8 +18,6 @@
 namespace hpz::bench {
 namespace {
 
-constexpr uint64_t kDefaultSetBytes = 4 * kGiB;
-
 // Ranges below are the C library's on all machines; a figure there is mostly the call.
 constexpr uint64_t kSmallest = 256;
 constexpr uint64_t kLargest = kGiB;
@@ -68,7 +66,7 @@ std::vector<Row *> near_the_best(const Rows &rows, const std::vector<CellResult>
 
 std::unique_ptr<Arena> obtain(const JobPlace &place, const Options &options,
                               const Progress &progress) {
-  BestMemory wanted{options.set_bytes.value_or(kDefaultSetBytes), options.set_bytes.has_value()};
+  BestMemory wanted{options.set_bytes.value_or(kUsualSetBytes), options.set_bytes.has_value()};
   wanted.node = place.node;
   return obtain_best_memory({place.kind}, wanted, progress);
 }
@@ -126,7 +124,8 @@ PlaceSamples measure_tune_place(const JobPlace &place, const Options &options, c
       // Small sizes leave something of their share to the large ones, which come last.
       const double part = size <= 4 * kMiB ? kPartForSmall : 1.0;
       Patience patience;
-      patience.min_rounds = time.repetitions > 0 ? time.repetitions : 3;
+      patience.min_rounds =
+          time.repetitions > 0 ? time.repetitions : static_cast<int>(kRoundsToTrust);
       patience.max_rounds = time.repetitions > 0 ? time.repetitions : 101;
       patience.deadline_ns = now_ns() + static_cast<uint64_t>(share * part * 1e9);
       progress.show("measuring " + format_size(size) + " " + std::string(state_id(state)) + " on " +

@@ -4,13 +4,6 @@
 #include <algorithm>
 
 namespace hpz::bench {
-namespace {
-
-// A cell that is slower than thought takes from the others, but not all that they have: as
-// JobTime has it for a single visit.
-constexpr double kMostOverdraft = 2;
-
-}  // namespace
 
 Visits::Visits(JobTime &time, std::vector<double> weights, int exact_rounds)
     : time_(time), exact_rounds_(exact_rounds) {

@@ -39,10 +39,6 @@ constexpr uint64_t kFreshBytes = 16 * kMiB;
 constexpr uint64_t kColdStride = 4 * kKiB;
 constexpr uint64_t kLine = 64;
 
-constexpr uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 // Ranges of one size that recycle together: as many as fit the level that one of them fits.
 size_t recycled_group(uint64_t size, const Caches &caches) {
   const uint64_t stride = range_stride(MemoryState::kRecycled, size);

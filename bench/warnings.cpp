@@ -14,10 +14,8 @@ namespace {
 constexpr uint64_t kCachesPerSet = 4;
 // Beyond this part of the time, what was subtracted is no longer a detail.
 constexpr double kLargeSubtraction = 0.05;
-// A median whose quartiles are further apart than this is not good for the second digit.
+// Half the distance of the quartiles by the median: more, and the second digit is not good.
 constexpr double kNoisySpread = 0.10;
-// A median of less is no median.
-constexpr size_t kFewRounds = 3;
 constexpr double kLargeStolenPart = 0.01;
 
 // "4KiB, 64KiB, 1MiB", each once, in the order met.
@@ -55,13 +53,15 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
   const uint64_t llc = circumstances.caches.llc;
 
   SizeList cached, short_sections, few_rounds;
+  bool has_cold = false;
   int noisy = 0, rows = 0, faulted = 0, preempted = 0, samples = 0, most_rounds = 0;
   for (const CellResult &result : results) {
     const Cell &cell = result.cell;
+    has_cold |= cell.state == MemoryState::kCold;
     const bool is_near = cell.state == MemoryState::kHot || cell.state == MemoryState::kRecycled;
     if (is_near && cell.size < kCachesPerSet * llc) cached.add(cell.size);
     for (const RowResult &row : result.rows) {
-      if (row.samples.size() < kFewRounds) few_rounds.add(cell.size);
+      if (row.samples.size() < kRoundsToTrust) few_rounds.add(cell.size);
       ++rows;
       most_rounds = std::max(most_rounds, static_cast<int>(row.samples.size()));
       if (summarize(rates(row.samples)).spread > kNoisySpread) ++noisy;
@@ -86,14 +86,15 @@ std::vector<std::string> find_warnings(const std::vector<CellResult> &results,
                        (are_jobs ? "--size " : "--set ") + format_size(kCachesPerSet * llc) +
                        " or more, on a machine that has it");
   }
-  if (!cached.empty() && !circumstances.is_near_meant) {
+  // Who has figures of memory beside them is not misled.
+  if (!cached.empty() && !has_cold) {
     warnings.push_back("hot and recycled figures at " + cached.text() +
                        " show caches and not memory: use --memory cold for memory");
   }
   if (!few_rounds.empty()) {
     warnings.push_back(
-        "at " + few_rounds.text() + " there was time for less than " + std::to_string(kFewRounds) +
-        " rounds: run again with " +
+        "at " + few_rounds.text() + " there was time for less than " +
+        std::to_string(kRoundsToTrust) + " rounds: run again with " +
         (circumstances.has_size_list ? "--size " + few_rounds.option() + ", or with " : "") +
         "a larger --seconds");
   }

@@ -15,9 +15,8 @@
 namespace hpz::bench {
 
 struct Circumstances {
-  bool are_jobs = false;       // on buffers of --size, instead of through the cold set of --set
-  bool has_size_list = true;   // --size measures some of the cells, and these for longer
-  bool is_near_meant = false;  // hot and recycled figures are to show caches
+  bool are_jobs = false;      // on buffers of --size, instead of through the cold set of --set
+  bool has_size_list = true;  // --size measures some of the cells, and these for longer
   Caches caches;
   uint64_t smallest_cold_set_bytes = 0;  // or buffer of jobs; 0: nothing cold was measured
   std::string governor;

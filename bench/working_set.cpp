@@ -22,10 +22,6 @@ constexpr uint64_t kLargeSet = 32 * kMiB;
 // looking is part of the time.
 constexpr uint64_t kStepsPerLook = 64;
 
-uint64_t round_up(uint64_t value, uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 }  // namespace
 
 WorkingSet::WorkingSet(uint64_t bytes)

@@ -133,11 +133,11 @@ TEST(BystanderWarnings, AreOfCachesThatOthersUseOrThatAreNone) {
   const BystanderRow untouched = {"a", "a", {sample({10, 20}, {10, 10})}, {}, {}};
   const BystanderRow quiet = {"nothing", "", {sample({10, 10}, {10, 10})}, {}, {}};
   const BystanderRow loud = {"nothing", "", {sample({10, 20}, {10, 10})}, {}, {}};
-  EXPECT_THAT(bystander_warnings({swept, quiet}, "nothing", sizes), IsEmpty());
-  EXPECT_THAT(bystander_warnings({swept, loud}, "nothing", sizes),
+  EXPECT_THAT(bystander_warnings({swept, quiet}, "nothing", sizes, "do it"), IsEmpty());
+  EXPECT_THAT(bystander_warnings({swept, loud}, "nothing", sizes, "do it"),
               ElementsAre(HasSubstr("others use these caches")));
-  EXPECT_THAT(bystander_warnings({untouched, quiet}, "nothing", sizes),
-              ElementsAre(ContainsRegex("240 MiB .*: use a smaller --set")));
+  EXPECT_THAT(bystander_warnings({untouched, quiet}, "nothing", sizes, "do it"),
+              ElementsAre(ContainsRegex("240 MiB .*: do it")));
 }
 
 TEST(WorkingSets, ArePassedOverAndOver) {

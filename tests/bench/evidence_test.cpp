@@ -156,6 +156,20 @@ TEST(Choice, AnOpenAnswerCutsNoBandInTwo) {
               ElementsAre(Band{4096, "b"}, Band{8192, "a"}, Band{kNoLimit, "b"}));
 }
 
+TEST(Choice, WhatLiesBetweenIsNotSaidToBeLeftOut) {
+  const Choice choice = choose(
+      cached_samples({at(4096, {120}), at(8192, {110}, kManyRounds, kLoud), at(16384, {120})}));
+  EXPECT_THAT(choice.cached, ElementsAre(Band{kNoLimit, "b"}));
+  EXPECT_THAT(choice.doubts, IsEmpty());
+}
+
+TEST(Choice, NoPlaceLosesNotablyInBetween) {
+  EXPECT_THAT(
+      choose(cached_samples({at(4096, {120, 120}), at(8192, {160, 80}), at(16384, {120, 120})}))
+          .cached,
+      ElementsAre(Band{4096, "b"}, Band{8192, "a"}, Band{kNoLimit, "b"}));
+}
+
 TEST(Choice, AUsualKernelThatWasNotMeasuredStays) {
   TuneSamples samples = cached_samples({at(4096, {150})});
   samples.built_in.cached = {{kNoLimit, "c"}};

@@ -4,6 +4,11 @@
 #include "bench/nodes.h"
 
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "tests/bench/root.h"
 
@@ -33,6 +38,25 @@ TEST(Nodes, OnlySeveralLeaveAChoice) {
   EXPECT_EQ(node_suffix(kAnyNode), "");
   EXPECT_EQ(node_suffix(3), ".node3");
   const NodeBinding binding(kAnyNode);
+}
+
+TEST(NodeBinding, LeavesThePolicyThatTheThreadHad) {
+  constexpr int kDefault = 0, kBind = 2, kInterleave = 3;  // linux/mempolicy.h
+  const auto policy = [] {
+    int mode = -1;
+    syscall(SYS_get_mempolicy, &mode, nullptr, 0, nullptr, 0);
+    return mode;
+  };
+  const unsigned long first = 1;
+  if (syscall(SYS_set_mempolicy, kInterleave, &first, 8 * sizeof first) != 0) {
+    GTEST_SKIP() << "NOT TESTED HERE: no memory policies (" << std::strerror(errno) << ")";
+  }
+  {
+    const NodeBinding binding(0);
+    EXPECT_EQ(policy(), kBind);
+  }
+  EXPECT_EQ(policy(), kInterleave);
+  syscall(SYS_set_mempolicy, kDefault, nullptr, 0);
 }
 
 }  // namespace

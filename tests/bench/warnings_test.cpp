@@ -99,14 +99,11 @@ TEST(Warnings, OfJobsNameTheirOptions) {
   EXPECT_THAT(warnings, Not(Contains(HasSubstr("--size 8GiB"))));
 }
 
-TEST(Warnings, OfTuneAreSilentOnWhatItIsFor) {
-  Circumstances circumstances = quiet();
-  circumstances.is_near_meant = true;
-  circumstances.has_size_list = false;
+TEST(Warnings, OfCachesAreForWhoHasNothingOfMemoryBesideThem) {
   const auto near = cell(MemoryState::kRecycled, kMiB, {sample(kMiB, 1e5)});
-  const std::vector<std::string> warnings = found({near}, circumstances);
-  EXPECT_THAT(warnings, Not(Contains(HasSubstr("show caches"))));
-  EXPECT_THAT(warnings, Contains(HasSubstr("rounds: run again with a larger --seconds")));
+  const auto cold = cell(MemoryState::kCold, kMiB, {sample(kMiB, 1e5)});
+  EXPECT_THAT(found({near}, quiet()), Contains(HasSubstr("show caches")));
+  EXPECT_THAT(found({near, cold}, quiet()), Not(Contains(HasSubstr("show caches"))));
 }
 
 TEST(Warnings, AreKeptAsOneText) {
